@@ -81,8 +81,8 @@ static void *execute_entry(void *argument)
 	return NULL;
 }
 
-static struct entry *claim(struct agent *agent, const struct nl_run_opts *opts, struct nl_run *run,
-			   struct nl_err *err)
+static struct entry *claim_entry(struct agent *agent, const struct nl_run_opts *opts, struct nl_run *run,
+				 struct nl_err *err)
 {
 	struct entry *free_entry = NULL;
 	int twice = 0;
@@ -108,7 +108,7 @@ static struct entry *claim(struct agent *agent, const struct nl_run_opts *opts, 
 	return free_entry;
 }
 
-static int launch(struct entry *entry, struct nl_err *err)
+static int launch_run(struct entry *entry, struct nl_err *err)
 {
 	struct agent *agent = entry->agent;
 	pthread_attr_t attributes;
@@ -140,13 +140,13 @@ static int request_run(void *context, struct nl_request *request, struct nl_err 
 
 	if (nl_options_from_request(&opts, role, request, err) || nl_run_open(&opts, &run, err))
 		return err->code;
-	entry = claim(agent, &opts, run, err);
+	entry = claim_entry(agent, &opts, run, err);
 	if (entry && role == NL_SINK) { /* before the thread starts: a result never comes first */
 		nl_serve_event(&agent->serve, "listening");
 		PUT_MEMBERS(&agent->serve.json, {"run", opts.run}, {"port", run->port});
 		nl_serve_finish(&agent->serve);
 	}
-	if (entry && launch(entry, err) == NL_OK)
+	if (entry && launch_run(entry, err) == NL_OK)
 		return NL_OK;
 	nl_run_free(run);
 	return err->code;

@@ -30,7 +30,7 @@ static int is_name(const char *text)
 
 /* Parse `NUMBER CONTROLLER BOOT` and a newline; a lease of another boot, or without one, has number 0.
  * 0, or -1. */
-static int parse(char *text, const char *boot, struct lease *lease)
+static int lease_parse(char *text, const char *boot, struct lease *lease)
 {
 	char *name = strchr(text, ' '), *end = strchr(text, '\n'), *start;
 
@@ -71,7 +71,7 @@ static int read_lease(int dir, const char *place, const char *file, const char *
 		return nl_fail(err, NL_REFUSED, "the lease %s/%s: %s", place, file,
 			       errno == EPERM ? "it is not a file of its owner alone" : strerror(errno));
 	text[len] = '\0';
-	if (parse(text, boot, lease) < 0)
+	if (lease_parse(text, boot, lease) < 0)
 		return nl_fail(err, NL_REFUSED, "the lease %s/%s: expected NUMBER CONTROLLER BOOT", place,
 			       file);
 	return NL_OK;

@@ -135,7 +135,7 @@ int nl_arguments_parse(const struct nl_command_line *line, int argc, char **argv
 }
 
 /* The name of an option and of its value. */
-static const char *spell(const struct nl_argument *row, char name[2 * NL_NAME_MAX])
+static const char *spell_option(const struct nl_argument *row, char name[2 * NL_NAME_MAX])
 {
 	snprintf(name, (size_t)2 * NL_NAME_MAX, "%s%s%s", row->name, row->value ? " " : "",
 		 row->value ? row->value : "");
@@ -149,12 +149,12 @@ void nl_arguments_help(const struct nl_command_line *line, FILE *to)
 	fprintf(to, "Usage: gensink %s%s%s%s", line->cmd, line->operand ? " " : "",
 		line->operand ? line->operand : "", line->rows > LISTED_MAX ? " [--option value ...]" : "");
 	for (size_t i = 0; i < line->rows && line->rows <= LISTED_MAX; i++)
-		fprintf(to, line->row[i].required ? " --%s" : " [--%s]", spell(&line->row[i], name));
+		fprintf(to, line->row[i].required ? " --%s" : " [--%s]", spell_option(&line->row[i], name));
 	fprintf(to, "\n\n%s", line->about);
 	for (size_t i = 0; i < line->rows; i++) {
 		const struct nl_argument *row = &line->row[i];
 
-		spell(row, name);
+		spell_option(row, name);
 		fprintf(to, "%s  --%-19s %s", i ? "" : "\n", name, row->help);
 		if (row->count)
 			fprintf(to, ", %" PRIu64 " to %" PRIu64, row->min, row->max);

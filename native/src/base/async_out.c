@@ -39,7 +39,7 @@ static void break_off(struct nl_async_out *out)
 	pthread_cond_broadcast(&out->changed);
 }
 
-static struct line *take(struct nl_async_out *out)
+static struct line *take_line(struct nl_async_out *out)
 {
 	struct line *line;
 
@@ -60,7 +60,7 @@ static void *write_lines(void *argument)
 	struct line *line;
 
 	pthread_mutex_lock(&out->lock);
-	while ((line = take(out))) {
+	while ((line = take_line(out))) {
 		int failed = out->broken;
 
 		pthread_mutex_unlock(&out->lock);

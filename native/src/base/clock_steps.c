@@ -25,7 +25,7 @@ void nl_clocks_read(struct nl_clocks *out)
 	}
 }
 
-static int64_t magnitude(int64_t n)
+static int64_t magnitude_ns(int64_t n)
 {
 	return n < 0 ? -n : n;
 }
@@ -34,11 +34,11 @@ int nl_clock_steps_follow(struct nl_clock_steps *s, const struct nl_clocks *now)
 {
 	int64_t change = now->realtime_ahead_ns - s->reference.realtime_ahead_ns;
 	int64_t most_ns = NL_CLOCK_STEP_MIN_NS + (int64_t)(now->unsure_ns + s->reference.unsure_ns);
-	int stepped = magnitude(change) > most_ns;
+	int stepped = magnitude_ns(change) > most_ns;
 
 	if (stepped) {
 		s->steps++;
-		if (magnitude(change) > magnitude(s->step_ns))
+		if (magnitude_ns(change) > magnitude_ns(s->step_ns))
 			s->step_ns = change;
 	}
 	if (stepped || now->unsure_ns < s->reference.unsure_ns)

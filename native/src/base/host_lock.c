@@ -88,8 +88,8 @@ static int file_in_use(int fd, const char *what, struct nl_err *err)
 }
 
 /* NL_OK, an error, or -1: the file or directory was removed meanwhile. */
-static int attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
-		   unsigned long long netns, struct nl_err *err)
+static int lock_attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
+			unsigned long long netns, struct nl_err *err)
 {
 	char directory[64], file[48];
 	int dir = nl_run_dir_open(directory, 1), code = NL_OK;
@@ -172,7 +172,7 @@ int nl_host_lock_take(struct nl_host_lock *lock, const struct nl_host_lock_kind 
 	if (stat("/proc/self/ns/net", &st) < 0)
 		return nl_fail(err, NL_REFUSED, "/proc/self/ns/net: %s", strerror(errno));
 	for (int i = 0; i < ATTEMPTS && code == -1; i++)
-		code = attempt(lock, kind, (unsigned long long)st.st_ino, err);
+		code = lock_attempt(lock, kind, (unsigned long long)st.st_ino, err);
 	if (code == -1)
 		return in_use(kind->what, "", 0, err);
 	if (code == NL_OK && kind->of_all_users)

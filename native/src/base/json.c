@@ -22,7 +22,7 @@ void nl_json_reset(struct nl_json *j)
 	j->comma = 0;
 }
 
-static void put(struct nl_json *j, const char *bytes, size_t len)
+static void json_put(struct nl_json *j, const char *bytes, size_t len)
 {
 	if (j->failed)
 		return;
@@ -59,50 +59,50 @@ static size_t utf8_len(const unsigned char *c)
 	return len;
 }
 
-static void quoted(struct nl_json *j, const char *text)
+static void json_put_quoted(struct nl_json *j, const char *text)
 {
-	put(j, "\"", 1);
+	json_put(j, "\"", 1);
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
 		size_t len = utf8_len(c);
 		char escape[8];
 
 		if (len) {
-			put(j, (const char *)c, len);
+			json_put(j, (const char *)c, len);
 			c += len - 1;
 		} else if (*c == '"' || *c == '\\') {
-			put(j, "\\", 1);
-			put(j, (const char *)c, 1);
+			json_put(j, "\\", 1);
+			json_put(j, (const char *)c, 1);
 		} else if (*c < 32 || *c > 126) {
 			snprintf(escape, sizeof(escape), "\\u%04x", *c);
-			put(j, escape, 6);
+			json_put(j, escape, 6);
 		} else {
-			put(j, (const char *)c, 1);
+			json_put(j, (const char *)c, 1);
 		}
 	}
-	put(j, "\"", 1);
+	json_put(j, "\"", 1);
 }
 
-static void item(struct nl_json *j, const char *key)
+static void json_begin_item(struct nl_json *j, const char *key)
 {
 	if (j->comma)
-		put(j, ",", 1);
+		json_put(j, ",", 1);
 	if (key) {
-		quoted(j, key);
-		put(j, ":", 1);
+		json_put_quoted(j, key);
+		json_put(j, ":", 1);
 	}
 	j->comma = 1;
 }
 
-static void bracket(struct nl_json *j, const char *which, int comma)
+static void json_put_bracket(struct nl_json *j, const char *which, int comma)
 {
-	put(j, which, 1);
+	json_put(j, which, 1);
 	j->comma = comma;
 }
 
 void nl_json_open(struct nl_json *j, const char *key)
 {
-	item(j, key);
-	bracket(j, "{", 0);
+	json_begin_item(j, key);
+	json_put_bracket(j, "{", 0);
 }
 
 int nl_json_open_known(struct nl_json *j, const char *key, int known)
@@ -116,12 +116,12 @@ int nl_json_open_known(struct nl_json *j, const char *key, int known)
 
 void nl_json_array(struct nl_json *j, const char *key)
 {
-	item(j, key);
-	bracket(j, "[", 0);
+	json_begin_item(j, key);
+	json_put_bracket(j, "[", 0);
 }
 
-void nl_json_close(struct nl_json *j) { bracket(j, "}", 1); }
-void nl_json_array_end(struct nl_json *j) { bracket(j, "]", 1); }
+void nl_json_close(struct nl_json *j) { json_put_bracket(j, "}", 1); }
+void nl_json_array_end(struct nl_json *j) { json_put_bracket(j, "]", 1); }
 
 void nl_json_event(struct nl_json *j, const char *event)
 {
@@ -131,10 +131,10 @@ void nl_json_event(struct nl_json *j, const char *event)
 }
 
 /* A member whose value needs no quotes. */
-static void plain(struct nl_json *j, const char *key, const char *value)
+static void json_put_plain(struct nl_json *j, const char *key, const char *value)
 {
-	item(j, key);
-	put(j, value, strlen(value));
+	json_begin_item(j, key);
+	json_put(j, value, strlen(value));
 }
 
 void nl_json_u64(struct nl_json *j, const char *key, uint64_t value)
@@ -142,7 +142,7 @@ void nl_json_u64(struct nl_json *j, const char *key, uint64_t value)
 	char digits[24];
 
 	nl_decimal_format(digits, value);
-	plain(j, key, digits);
+	json_put_plain(j, key, digits);
 }
 
 void nl_json_i64(struct nl_json *j, const char *key, int64_t value)
@@ -150,17 +150,17 @@ void nl_json_i64(struct nl_json *j, const char *key, int64_t value)
 	char digits[24];
 
 	snprintf(digits, sizeof(digits), "%" PRId64, value);
-	plain(j, key, digits);
+	json_put_plain(j, key, digits);
 }
 
 void nl_json_bool(struct nl_json *j, const char *key, int value)
 {
-	plain(j, key, value ? "true" : "false");
+	json_put_plain(j, key, value ? "true" : "false");
 }
 
 void nl_json_null(struct nl_json *j, const char *key)
 {
-	plain(j, key, "null");
+	json_put_plain(j, key, "null");
 }
 
 void nl_json_text(struct nl_json *j, const char *key, const char *value)
@@ -169,8 +169,8 @@ void nl_json_text(struct nl_json *j, const char *key, const char *value)
 		nl_json_null(j, key);
 		return;
 	}
-	item(j, key);
-	quoted(j, value);
+	json_begin_item(j, key);
+	json_put_quoted(j, value);
 }
 
 void nl_json_known(struct nl_json *j, const char *key, int known, uint64_t value)
@@ -189,12 +189,12 @@ void nl_json_members(struct nl_json *j, const struct nl_json_member *member, siz
 
 int nl_json_line(struct nl_json *j, int fd)
 {
-	put(j, "", 0);
+	json_put(j, "", 0);
 	if (j->failed) {
 		errno = ENOMEM;
 		return -1;
 	}
-	j->text[j->len] = '\n'; /* put() always leaves room for two bytes */
+	j->text[j->len] = '\n'; /* json_put() always leaves room for two bytes */
 	return nl_write_all(fd, j->text, j->len + 1);
 }
 

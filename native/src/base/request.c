@@ -25,7 +25,7 @@ static void note_key(struct nl_request *r, const char *key, size_t len)
 }
 
 /* Decode a percent-encoded value in place, and terminate it. Its length, or -1. */
-static long decode(char *value, const char *end)
+static long percent_decode(char *value, const char *end)
 {
 	char *to = value;
 
@@ -49,7 +49,7 @@ static long decode(char *value, const char *end)
 	return to - value;
 }
 
-static char *find(char *at, char *end, char c)
+static char *find_char(char *at, char *end, char c)
 {
 	char *found = memchr(at, c, (size_t)(end - at));
 
@@ -70,7 +70,7 @@ static enum nl_request_code take_key(char *key, char *end)
 
 static enum nl_request_code take_pair(struct nl_request *out, char *key, char *end)
 {
-	char *equals = find(key, end, '=');
+	char *equals = find_char(key, end, '=');
 	enum nl_request_code code;
 	long len;
 
@@ -84,7 +84,7 @@ static enum nl_request_code take_pair(struct nl_request *out, char *key, char *e
 		return code;
 	if (nl_request_has(out, key))
 		return NL_REQUEST_TWICE;
-	len = decode(equals + 1, end);
+	len = percent_decode(equals + 1, end);
 	if (len < 0)
 		return NL_REQUEST_BAD_VALUE;
 	out->pair[out->count++] = (struct nl_pair){key, equals + 1, (size_t)len, 0};
@@ -104,11 +104,11 @@ enum nl_request_code nl_request_parse(struct nl_request *out, const char *line, 
 	memcpy(at, line, len);
 	out->verb = at;
 	end = at + len;
-	next = find(at, end, ' ');
+	next = find_char(at, end, ' ');
 	code = next == at ? NL_REQUEST_EMPTY : take_key(at, next);
 	while (code == NL_REQUEST_OK && next < end) {
 		at = next + 1;
-		next = find(at, end, ' ');
+		next = find_char(at, end, ' ');
 		code = take_pair(out, at, next);
 	}
 	if (code == NL_REQUEST_OK)

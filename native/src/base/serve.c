@@ -31,7 +31,7 @@ static int handle_line(struct nl_serve *s, const char *line, size_t len)
 	return s->stop;
 }
 
-static void split(struct nl_serve *s)
+static void serve_split_lines(struct nl_serve *s)
 {
 	struct nl_line_reader *r = &s->reader;
 	char *start = r->text, *end = r->text + r->have, *newline;
@@ -84,7 +84,7 @@ enum nl_serve_end nl_serve_input(struct nl_serve *s, const struct pollfd *fds)
 		return NL_SERVE_INPUT_ENDED;
 	if (n > 0) {
 		r->have += (size_t)n;
-		split(s);
+		serve_split_lines(s);
 	}
 	return s->stop ? NL_SERVE_STOPPED : NL_SERVE_GOING;
 }
@@ -161,7 +161,7 @@ static void put_out(struct nl_serve *s)
 	s->stop |= s->output_lost;
 }
 
-static void put(struct nl_serve *s)
+static void serve_put(struct nl_serve *s)
 {
 	if (s->async_out)
 		nl_async_out_put(s->async_out, &s->json, 0);
@@ -172,14 +172,14 @@ static void put(struct nl_serve *s)
 int nl_serve_finish(struct nl_serve *s)
 {
 	nl_json_close(&s->json);
-	put(s);
+	serve_put(s);
 	return NL_OK;
 }
 
 void nl_serve_error(struct nl_serve *s, const char *run, const struct nl_err *err)
 {
 	nl_json_error(&s->json, run, err);
-	put(s);
+	serve_put(s);
 	if (err->code != NL_BAD_REQUEST)
 		s->failed = 1;
 }

@@ -30,7 +30,7 @@ struct classic {
 	pthread_t main;
 };
 
-static int parse(struct classic *classic, char **argv, struct nl_err *err)
+static int classic_parse_arguments(struct classic *classic, char **argv, struct nl_err *err)
 {
 	struct nl_run_opts *opts = &classic->opts;
 	int gen = strcmp(classic->name, "gen4") == 0;
@@ -98,7 +98,7 @@ static int await_gen(struct classic *classic, struct nl_err *err)
 	return code;
 }
 
-static void *transfer(void *argument)
+static void *classic_transfer(void *argument)
 {
 	struct classic *classic = argument;
 	struct nl_stream *stream = classic->stream;
@@ -116,7 +116,7 @@ static void *transfer(void *argument)
 }
 
 /* Print a line per second, until a signal, which the end of the stream also sends. */
-static void report(struct classic *classic, uint64_t start_ns)
+static void classic_report(struct classic *classic, uint64_t start_ns)
 {
 	struct pollfd wake = {.fd = classic->signals, .events = POLLIN};
 	uint64_t last_ns = start_ns, last_bytes = 0, due_ns = start_ns, t_ns, bytes, step_ns, total_ns;
@@ -138,7 +138,7 @@ static void report(struct classic *classic, uint64_t start_ns)
 	} while (!wake.revents);
 }
 
-static int run(struct classic *classic, struct nl_err *err)
+static int classic_run(struct classic *classic, struct nl_err *err)
 {
 	int errnum, code = classic->opts.role == NL_GEN ? join_sink(classic, err) : await_gen(classic, err);
 	uint64_t start_ns;
@@ -149,10 +149,10 @@ static int run(struct classic *classic, struct nl_err *err)
 	if (nl_sock_blocking(classic->stream->fd))
 		return nl_fail_errno(err, errno, "fcntl");
 	start_ns = nl_now_ns();
-	errnum = pthread_create(&thread, NULL, transfer, classic);
+	errnum = pthread_create(&thread, NULL, classic_transfer, classic);
 	if (errnum)
 		return nl_fail_errno(err, errnum, "thread of the stream");
-	report(classic, start_ns);
+	classic_report(classic, start_ns);
 	atomic_store(&classic->quit, 1);
 	shutdown(classic->stream->fd, SHUT_RDWR);
 	pthread_join(thread, NULL);
@@ -174,7 +174,7 @@ int nl_classic_main(const char *name, int argc, char **argv)
 		fprintf(stderr, "Usage: %s hostname server_port record_length setsockopt\n", name);
 		return 2;
 	}
-	code = parse(&classic, argv, &err);
+	code = classic_parse_arguments(&classic, argv, &err);
 	if (code)
 		return nl_cli_fail(name, &err);
 	classic.signals = nl_signals_open();
@@ -191,7 +191,7 @@ int nl_classic_main(const char *name, int argc, char **argv)
 		record[i] = (uint8_t)i;
 	if (record && nl_io_ctx_open(&classic.ctx, nl_io_method_of(&classic.opts), classic.opts.record_B,
 				     record, -1) == 0)
-		code = run(&classic, &err);
+		code = classic_run(&classic, &err);
 	else
 		code = nl_fail_errno(&err, ENOMEM, "memory for a record");
 	nl_close(&classic.stream->fd);

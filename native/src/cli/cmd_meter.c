@@ -48,7 +48,7 @@ static void wait_watching(struct nl_meter_poll *meter_poll, const sigset_t *sign
 	}
 }
 
-static int measure(const char *interface, uint64_t seconds, int as_json, struct nl_err *err)
+static int meter_once(const char *interface, uint64_t seconds, int as_json, struct nl_err *err)
 {
 	static struct nl_meter meter[2]; /* large for a stack */
 	static struct nl_meter_span span;
@@ -98,5 +98,5 @@ int nl_meter_main(int argc, char **argv)
 	code = nl_cli_arguments(&line, argc, argv, &interface);
 	if (code != NL_CLI_GO_ON)
 		return code;
-	return measure(interface, seconds, json, &err) ? nl_cli_fail(argv[0], &err) : 0;
+	return meter_once(interface, seconds, json, &err) ? nl_cli_fail(argv[0], &err) : 0;
 }

@@ -106,7 +106,7 @@ static int is_given(const struct rows *rows, const char *name)
 
 /* Parse the options of a role: those of nl_options(), and json. A missing option keeps its default.
  * NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
-static int parse(struct run_arguments *out, int role, int argc, char **argv, struct nl_err *err)
+static int run_parse_arguments(struct run_arguments *out, int role, int argc, char **argv, struct nl_err *err)
 {
 	struct nl_command_line line = {
 		.cmd = argv[0],
@@ -144,7 +144,7 @@ struct execution {
 	pthread_t main; /* receives NL_SIGNAL_DONE at the end */
 };
 
-static void *execute(void *argument)
+static void *execution_thread(void *argument)
 {
 	struct execution *execution = argument;
 
@@ -164,7 +164,7 @@ static void print_how_to_join(const struct nl_run_opts *opts, uint32_t port)
 }
 
 /* Report once per second until the run ends or the user interrupts it. */
-static void watch(struct execution *execution, const sigset_t *signals, int quiet)
+static void execution_watch(struct execution *execution, const sigset_t *signals, int quiet)
 {
 	uint64_t start_ns = 0, last_ns, last_bytes, t_ns, bytes;
 
@@ -225,12 +225,12 @@ static int run_cmd(const struct nl_run_opts *opts, int json, struct nl_err *err)
 	nl_signals_block(&signals);
 	if (opts->role == NL_SINK)
 		print_how_to_join(opts, nl_run_port(execution.run));
-	errnum = pthread_create(&thread, NULL, execute, &execution);
+	errnum = pthread_create(&thread, NULL, execution_thread, &execution);
 	if (errnum) {
 		nl_run_free(execution.run);
 		return nl_fail_errno(err, errnum, "thread of the run");
 	}
-	watch(&execution, &signals, json);
+	execution_watch(&execution, &signals, json);
 	pthread_join(thread, NULL);
 	code = execution.code;
 	*err = execution.err;
@@ -256,7 +256,7 @@ int nl_run_main(int argc, char **argv)
 	struct nl_run_opts *opts = &arguments.opts;
 	int role = strcmp(argv[0], "gen") == 0 ? NL_GEN : NL_SINK;
 	struct nl_err err;
-	int code = parse(&arguments, role, argc, argv, &err);
+	int code = run_parse_arguments(&arguments, role, argc, argv, &err);
 
 	if (code == NL_ARGUMENTS_HELP)
 		return 0;

@@ -64,7 +64,7 @@ static int request_load(void *context, struct nl_request *request, struct nl_err
 	return nl_serve_finish(&s->serve);
 }
 
-static void unload(struct cc_session *s, int at)
+static void session_unload(struct cc_session *s, int at)
 {
 	char name[NL_CC_NAME_MAX + 1] = "";
 
@@ -85,7 +85,7 @@ static int request_unload(void *context, struct nl_request *request, struct nl_e
 		return err->code;
 	for (int i = 0; name && i < s->count; i++) {
 		if (strcmp(nl_cc_name(s->loaded[i]), name) == 0) {
-			unload(s, i);
+			session_unload(s, i);
 			return NL_OK;
 		}
 	}
@@ -111,7 +111,7 @@ int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 		end = s->serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&s->serve);
 		failed = s->serve.output_lost || (end != NL_SERVE_INPUT_ENDED && end != NL_SERVE_STOPPED);
 		while (s->count)
-			unload(s, s->count - 1);
+			session_unload(s, s->count - 1);
 		nl_json_free(&s->serve.json);
 		close(signal_fd);
 	}

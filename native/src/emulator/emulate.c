@@ -40,7 +40,7 @@ struct emulator {
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static int answer(struct emulator *e, const char *event)
+static int emulator_answer(struct emulator *e, const char *event)
 {
 	nl_json_u64(nl_serve_event(&e->serve, event), "t_ns", nl_now_ns());
 	return nl_serve_finish(&e->serve);
@@ -74,7 +74,7 @@ static int request_set(void *context, struct nl_request *request, struct nl_err 
 		if (drops.drop_at_ms != UINT64_MAX)
 			nl_drop_plan_moment(&e->link[i].drop_plan, drops.drop_at_ms * NL_NS_PER_MS);
 	}
-	return answer(e, "set");
+	return emulator_answer(e, "set");
 }
 
 static int make_here(const char *device, int *fd, struct nl_err *err)
@@ -155,7 +155,7 @@ static int request_open(void *context, struct nl_request *request, struct nl_err
 	}
 	nl_emulate_report_begin(&e->report, nl_now_ns(), ends.sample_ms, ends.late_us);
 	e->open = 1;
-	return answer(e, "opened");
+	return emulator_answer(e, "opened");
 }
 
 static int request_report(void *context, struct nl_request *request, struct nl_err *err)
@@ -259,7 +259,7 @@ static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
 	return ready;
 }
 
-static void serve(struct emulator *e)
+static void emulator_serve(struct emulator *e)
 {
 	struct pollfd fds[WATCHED] = {[TUN_A] = {.events = POLLIN}, [TUN_B] = {.events = POLLIN}};
 
@@ -318,7 +318,7 @@ int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	nl_json_bool(nl_serve_ready(&e->serve), "real_time", e->real_time);
 	nl_json_u64(&e->serve.json, "t_ns", nl_now_ns());
 	nl_serve_finish(&e->serve);
-	serve(e);
+	emulator_serve(e);
 	if (e->open) {
 		send_report(e, 1, 1);
 		close_path(e);

@@ -29,8 +29,8 @@ static const struct {
 enum { LANE_OPTIONS = sizeof(link_option) / sizeof(link_option[0]) };
 
 /* Parse ascending numbers, comma-separated. */
-static int numbers(struct nl_request *request, const char *key, uint64_t out[NL_DROP_PLAN_MAX],
-		   uint32_t *count, struct nl_err *err)
+static int parse_numbers(struct nl_request *request, const char *key, uint64_t out[NL_DROP_PLAN_MAX],
+			 uint32_t *count, struct nl_err *err)
 {
 	const char *at = nl_request_get(request, key), *end = at ? at + strlen(at) : NULL;
 
@@ -70,7 +70,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	}
 	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
 	plan->forget = drop_at && strcmp(drop_at, "0") == 0;
-	if ((!plan->forget && numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
+	if ((!plan->forget && parse_numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
 	    nl_request_number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
 	    nl_request_only_known(request, err))
 		return err->code;
@@ -80,8 +80,8 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	return NL_OK;
 }
 
-static int text(struct nl_request *request, const char *key, char *to, size_t max,
-		struct nl_err *err)
+static int parse_text(struct nl_request *request, const char *key, char *to, size_t max,
+		      struct nl_err *err)
 {
 	const char *value = nl_request_get(request, key);
 
@@ -100,8 +100,8 @@ int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_e
 	ends->sample_ms = 100;
 	ends->late_us = 1000;
 	for (int i = 0; i < 2; i++) {
-		if (text(request, key[i][0], ends->namespace[i], NL_NAMESPACE_MAX, err) ||
-		    text(request, key[i][1], ends->device[i], NL_DEVICE_MAX, err))
+		if (parse_text(request, key[i][0], ends->namespace[i], NL_NAMESPACE_MAX, err) ||
+		    parse_text(request, key[i][1], ends->device[i], NL_DEVICE_MAX, err))
 			return err->code;
 		if (ends->namespace[i][0] != '/')
 			return nl_fail_key(err, key[i][0], "%s: expected the absolute path of a namespace",

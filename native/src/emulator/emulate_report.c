@@ -89,8 +89,8 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2
 	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
 }
 
-static void numbers(struct nl_json *j, const char *key, const uint64_t *first, size_t count,
-		    size_t step)
+static void report_numbers(struct nl_json *j, const char *key, const uint64_t *first, size_t count,
+			   size_t step)
 {
 	nl_json_array(j, key);
 	for (size_t i = 0; i < count; i++)
@@ -126,8 +126,8 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 		    {"memory_B", link->ring.cap_B}, {"max_memory_B", link->ring.max_used_B});
 	nl_json_open(j, "lateness");
 	PUT_MEMBERS(j, OF(late, max_ns), OF(late, late));
-	numbers(j, "below_us", bin_us, NL_LATENESS_BINS - 1, 1);
-	numbers(j, "count", late->bin, NL_LATENESS_BINS, 1);
+	report_numbers(j, "below_us", bin_us, NL_LATENESS_BINS - 1, 1);
+	report_numbers(j, "count", late->bin, NL_LATENESS_BINS, 1);
 	nl_json_close(j);
 	nl_json_close(j);
 }
@@ -142,13 +142,13 @@ static void samples_json(const struct nl_emulate_report *r, int with_samples, st
 	if (!nl_json_open_known(j, "samples", with_samples))
 		return;
 	nl_json_u64(j, "interval_ms", r->sample_ns / 1000000);
-	numbers(j, "t_ns", &first->t_ns, r->samples, step);
+	report_numbers(j, "t_ns", &first->t_ns, r->samples, step);
 	for (int link = 0; link < 2; link++) {
-		numbers(j, key[link][0], &first->queue_B[link], r->samples, step);
-		numbers(j, key[link][1], &first->queue_packets[link], r->samples, step);
-		numbers(j, key[link][2], &first->dropped[link], r->samples, step);
+		report_numbers(j, key[link][0], &first->queue_B[link], r->samples, step);
+		report_numbers(j, key[link][1], &first->queue_packets[link], r->samples, step);
+		report_numbers(j, key[link][2], &first->dropped[link], r->samples, step);
 	}
-	numbers(j, "cpu_us", &first->cpu_us, r->samples, step);
+	report_numbers(j, "cpu_us", &first->cpu_us, r->samples, step);
 	nl_json_close(j);
 }
 

@@ -29,7 +29,7 @@ void nl_fifo_free(struct nl_fifo *f)
 	f->cap = f->first = f->count = 0;
 }
 
-static unsigned char *item(const struct nl_fifo *f, size_t index)
+static unsigned char *fifo_item(const struct nl_fifo *f, size_t index)
 {
 	return f->at + ((f->first + index) & (f->cap - 1)) * f->item_B;
 }
@@ -62,12 +62,12 @@ int nl_fifo_reserve(struct nl_fifo *f, size_t more)
 void nl_fifo_push(struct nl_fifo *f, const void *new_item)
 {
 	f->count++;
-	memcpy(item(f, f->count - 1), new_item, f->item_B);
+	memcpy(fifo_item(f, f->count - 1), new_item, f->item_B);
 }
 
 void *nl_fifo_first(const struct nl_fifo *f)
 {
-	return f->count ? item(f, 0) : NULL;
+	return f->count ? fifo_item(f, 0) : NULL;
 }
 
 void nl_fifo_pop(struct nl_fifo *f)

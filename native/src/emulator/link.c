@@ -35,7 +35,7 @@ uint64_t nl_link_memory_B(const struct nl_link_opts *opts)
 							    : 2 * flying + BURST_B;
 }
 
-static void seed(struct nl_link *link)
+static void link_seed(struct nl_link *link)
 {
 	/* one generator each, so that losses are the same with and without jitter */
 	nl_prng_seed(&link->loss, link->opts.seed);
@@ -47,7 +47,7 @@ int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t
 {
 	memset(link, 0, sizeof(*link));
 	link->opts = *opts;
-	seed(link);
+	link_seed(link);
 	nl_fifo_init(&link->in_order, sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->late, sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->waiting, sizeof(struct served), PIECES_MAX);
@@ -68,7 +68,7 @@ void nl_link_set(struct nl_link *link, const struct nl_link_opts *opts)
 
 	link->opts = *opts;
 	if (reseed)
-		seed(link);
+		link_seed(link);
 }
 
 /* -- the link and its queue ---------------------------------------------------------- */
@@ -248,8 +248,8 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 }
 
 /* Decide on every segment; returns the number of pieces made. */
-static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
-		      unsigned char *block)
+static uint32_t link_admit(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
+			   unsigned char *block)
 {
 	uint64_t *const dropped[] = {NULL, &link->count.dropped_forced,
 				     &link->count.dropped_loss, &link->count.dropped_queue};
@@ -332,7 +332,7 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 	memcpy(block, &sp, sizeof(sp));
 	marked = link->opts.mark_above_B && bytes > link->opts.mark_above_B && nl_superpacket_mark(block + HEAD_B);
 	dropped = nl_link_dropped(link);
-	pieces = admit(link, now_ns, &sp, block);
+	pieces = link_admit(link, now_ns, &sp, block);
 	if (marked)
 		link->count.marked += sp.segments - (nl_link_dropped(link) - dropped);
 	if (!pieces)

@@ -12,7 +12,7 @@ struct block {
 
 _Static_assert(sizeof(struct block) == ALIGN, "blocks stay aligned");
 
-static size_t whole(size_t len_B)
+static size_t whole_pages_B(size_t len_B)
 {
 	return (sizeof(struct block) + len_B + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
@@ -54,7 +54,7 @@ static void put_block(struct nl_pkt_ring *s, size_t size_B, uint32_t refs)
 
 void *nl_pkt_ring_room(struct nl_pkt_ring *s, size_t want_B)
 {
-	size_t need_B = whole(want_B);
+	size_t need_B = whole_pages_B(want_B);
 
 	if (!s->used_B)
 		s->head_B = s->tail_B = 0;
@@ -71,7 +71,7 @@ void *nl_pkt_ring_room(struct nl_pkt_ring *s, size_t want_B)
 
 void nl_pkt_ring_keep(struct nl_pkt_ring *s, size_t len_B, uint32_t refs)
 {
-	put_block(s, whole(len_B), refs);
+	put_block(s, whole_pages_B(len_B), refs);
 }
 
 void nl_pkt_ring_release(struct nl_pkt_ring *s, void *block)

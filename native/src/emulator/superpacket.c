@@ -14,29 +14,29 @@ enum {
 
 _Static_assert(sizeof(struct virtio_net_hdr) == NL_VNET_B, "the header as the kernel has it");
 
-static uint32_t get16(const uint8_t *p)
+static uint32_t be16_get(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 8 | p[1];
 }
 
-static void put16(uint8_t *p, uint32_t value)
+static void be16_put(uint8_t *p, uint32_t value)
 {
 	p[0] = (uint8_t)(value >> 8);
 	p[1] = (uint8_t)value;
 }
 
-static uint32_t get32(const uint8_t *p)
+static uint32_t be32_get(const uint8_t *p)
 {
-	return get16(p) << 16 | get16(p + 2);
+	return be16_get(p) << 16 | be16_get(p + 2);
 }
 
-static void put32(uint8_t *p, uint32_t value)
+static void be32_put(uint8_t *p, uint32_t value)
 {
-	put16(p, value >> 16);
-	put16(p + 2, value);
+	be16_put(p, value >> 16);
+	be16_put(p + 2, value);
 }
 
-static uint32_t fold(uint32_t sum)
+static uint32_t checksum_fold(uint32_t sum)
 {
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
@@ -52,7 +52,7 @@ int nl_superpacket_mark(uint8_t *frame)
 		return 0;
 	ip[1] |= (uint8_t)(CE << shift);
 	if (ip[0] >> 4 == 4) /* the header's checksum grows as its word does (RFC 1624) */
-		put16(ip + IPV4_CHECK_AT, ~fold((uint16_t)~get16(ip + IPV4_CHECK_AT) + CE - field));
+		be16_put(ip + IPV4_CHECK_AT, ~checksum_fold((uint16_t)~be16_get(ip + IPV4_CHECK_AT) + CE - field));
 	return 1;
 }
 
@@ -79,12 +79,12 @@ static enum nl_superpacket_code read_ip(struct nl_superpacket *out, const uint8_
 	*transport_at = out->version == 4 ? (ip[0] & 15u) * 4 : IPV6_B;
 	if (*transport_at < IPV4_MIN_B || *transport_at > len)
 		return NL_SUPERPACKET_SHORT;
-	if (len != (out->version == 4 ? get16(ip + 2) : get16(ip + 4) + IPV6_B))
+	if (len != (out->version == 4 ? be16_get(ip + 2) : be16_get(ip + 4) + IPV6_B))
 		return NL_SUPERPACKET_LENGTH;
 	if (out->version == 6)
 		*protocol = ip[6];
 	else
-		*protocol = get16(ip + 6) & MORE_FRAGMENTS_OR_OFFSET ? IPPROTO_NONE : ip[9];
+		*protocol = be16_get(ip + 6) & MORE_FRAGMENTS_OR_OFFSET ? IPPROTO_NONE : ip[9];
 	return NL_SUPERPACKET_OK;
 }
 
@@ -155,16 +155,16 @@ static void patch_ip(const struct nl_superpacket *sp, uint8_t *ip, uint32_t ip_B
 	uint32_t sum = 0, header_B;
 
 	if (sp->version == 6) {
-		put16(ip + 4, ip_B - IPV6_B);
+		be16_put(ip + 4, ip_B - IPV6_B);
 		return;
 	}
-	put16(ip + 2, ip_B);
-	put16(ip + 4, get16(ip + 4) + first);
-	put16(ip + IPV4_CHECK_AT, 0);
+	be16_put(ip + 2, ip_B);
+	be16_put(ip + 4, be16_get(ip + 4) + first);
+	be16_put(ip + IPV4_CHECK_AT, 0);
 	header_B = (ip[0] & 15u) * 4;
 	for (uint32_t i = 0; i < header_B; i += 2)
-		sum += get16(ip + i);
-	put16(ip + IPV4_CHECK_AT, ~fold(sum));
+		sum += be16_get(ip + i);
+	be16_put(ip + IPV4_CHECK_AT, ~checksum_fold(sum));
 }
 
 int nl_superpacket_piece(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t first,
@@ -190,14 +190,14 @@ int nl_superpacket_piece(const struct nl_superpacket *sp, const uint8_t *frame, 
 	vnet.hdr_len = (uint16_t)sp->head_B;
 	memcpy(head, &vnet, NL_VNET_B);
 	patch_ip(sp, ip, ip_B, first);
-	put32(tcp + TCP_SEQ_AT, get32(tcp + TCP_SEQ_AT) + from);
+	be32_put(tcp + TCP_SEQ_AT, be32_get(tcp + TCP_SEQ_AT) + from);
 	if (first + count < sp->segments)
 		tcp[TCP_FLAGS_AT] &= (uint8_t)~(FIN | PSH);
 	if (first)
 		tcp[TCP_FLAGS_AT] &= (uint8_t)~CWR;
 	/* The field contains the pseudo header's sum, of which only the length has changed. */
-	put16(tcp + TCP_CHECK_AT,
-	      fold(get16(tcp + TCP_CHECK_AT) + (to - from) + (0xffff - sp->payload_B)));
+	be16_put(tcp + TCP_CHECK_AT,
+		 checksum_fold(be16_get(tcp + TCP_CHECK_AT) + (to - from) + (0xffff - sp->payload_B)));
 	iov[0] = (struct iovec){head, NL_VNET_B + sp->head_B};
 	iov[1] = (struct iovec){(void *)(uintptr_t)(frame + NL_VNET_B + sp->head_B + from), to - from};
 	return 2;

@@ -27,7 +27,7 @@ uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t
 }
 
 /* Move a fraction of the way from one value to the other. */
-static uint64_t towards(uint64_t from, uint64_t to, uint64_t share)
+static uint64_t step_towards(uint64_t from, uint64_t to, uint64_t share)
 {
 	return to > from ? from + (to - from) / share : from - (from - to) / share;
 }
@@ -40,8 +40,8 @@ void nl_wake_comp_end(struct nl_wake_comp *comp, uint64_t now_ns)
 		return;
 	late_ns = nl_sooner(now_ns - comp->until_ns, NL_WAKE_COMP_WAKE_MAX_NS);
 	/* fast up and slowly down: close to the usual maximum */
-	comp->most_ns = towards(comp->most_ns, late_ns, late_ns > comp->most_ns ? 4 : 16);
-	comp->mean_ns = towards(comp->mean_ns, late_ns, 8);
+	comp->most_ns = step_towards(comp->most_ns, late_ns, late_ns > comp->most_ns ? 4 : 16);
+	comp->mean_ns = step_towards(comp->mean_ns, late_ns, 8);
 }
 
 uint64_t nl_wake_comp_ended_by_ns(const struct nl_wake_comp *comp, uint64_t now_ns)

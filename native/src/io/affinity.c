@@ -47,19 +47,19 @@ static int run_on(unsigned cpu)
 	return sched_setaffinity(0, sizeof(set), as_cpu_set(&set)) ? errno : 0;
 }
 
-static int has(struct set *set, unsigned cpu)
+static int set_has_cpu(struct set *set, unsigned cpu)
 {
 	return CPU_ISSET_S(cpu, sizeof(*set), as_cpu_set(set)) != 0;
 }
 
 /* The only CPU of a set, or -1 if it has none or several. */
-static int single(struct set *set)
+static int set_single_cpu(struct set *set)
 {
 	int cpu = 0;
 
 	if (CPU_COUNT_S(sizeof(*set), as_cpu_set(set)) != 1)
 		return -1;
-	while (!has(set, (unsigned)cpu))
+	while (!set_has_cpu(set, (unsigned)cpu))
 		cpu++;
 	return cpu;
 }
@@ -139,7 +139,7 @@ int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads, int alway
 	if (affinity->count || affinity->follow || threads > NL_CPUS_MAX)
 		return 0;
 	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++) {
-		if (!has(&set, cpu))
+		if (!set_has_cpu(&set, cpu))
 			continue;
 		if (count < threads)
 			affinity->cpu[count] = (uint16_t)cpu;
@@ -178,7 +178,7 @@ int nl_affinity_follow(const struct nl_affinity *affinity, pthread_t thread, int
 	int cpu = affinity->follow ? incoming_cpu(fd) : -1;
 	struct set set = {{0}};
 
-	if (cpu < 0 || pthread_getaffinity_np(thread, sizeof(set), as_cpu_set(&set)) || single(&set) == cpu)
+	if (cpu < 0 || pthread_getaffinity_np(thread, sizeof(set), as_cpu_set(&set)) || set_single_cpu(&set) == cpu)
 		return 0;
 	memset(&set, 0, sizeof(set));
 	CPU_SET_S((unsigned)cpu, sizeof(set), as_cpu_set(&set));
@@ -189,7 +189,7 @@ void nl_affinity_describe(int fd, struct nl_stream_report *out)
 {
 	struct set set = own_set();
 
-	out->cpu = single(&set);
+	out->cpu = set_single_cpu(&set);
 	out->incoming_cpu = incoming_cpu(fd);
 	/* 0: the kernel or the device has no number */
 	out->napi_id = (uint32_t)nl_sockopts_number(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID);

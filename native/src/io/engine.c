@@ -64,7 +64,7 @@ static struct nl_batch batch_of(const struct nl_run_opts *opts, uint64_t threads
 	return nl_batch_of(opts->streams, threads, cpus_allowed(), egress);
 }
 
-static int switched(uint64_t word, int by_rule)
+static int switch_is_on(uint64_t word, int by_rule)
 {
 	return word == NL_SWITCH_AUTO ? by_rule : word == NL_SWITCH_ON;
 }
@@ -85,9 +85,9 @@ static struct nl_policy policy_of(const struct nl_run_opts *opts, const struct n
 	return (struct nl_policy){
 		.batch_B = opts->batch_B ? opts->batch_B : batch.stream_B,
 		.yield_B = opts->yield_B ? opts->yield_B : batch.yield_B,
-		.read_delay = switched(opts->read_delay, delays),
-		.sched_batch = switched(opts->sched_batch, 1),
-		.spread = switched(opts->spread, opts->streams > threads),
+		.read_delay = switch_is_on(opts->read_delay, delays),
+		.sched_batch = switch_is_on(opts->sched_batch, 1),
+		.spread = switch_is_on(opts->spread, opts->streams > threads),
 	};
 }
 

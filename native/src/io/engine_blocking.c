@@ -35,7 +35,7 @@ static int64_t room_of(const struct nl_stream *stream)
 }
 
 /* Longest wait for room: until the next look, or the end of the run. */
-static int wait_ms(const struct nl_worker *worker, const struct nl_stream *stream)
+static int blocking_wait_ms(const struct nl_worker *worker, const struct nl_stream *stream)
 {
 	uint64_t end_ns = atomic_load_explicit(&worker->transfer->end_ns, memory_order_relaxed);
 	int queued_B = 0, unsent_B = 0, left_ms = end_ns ? nl_poll_ms(end_ns) : UNSENT_MS;
@@ -51,7 +51,7 @@ static bool await_room(struct nl_worker *worker, const struct nl_stream *stream,
 {
 	struct pollfd wanted = {.fd = stream->fd, .events = events};
 
-	poll(&wanted, 1, wait_ms(worker, stream));
+	poll(&wanted, 1, blocking_wait_ms(worker, stream));
 	nl_worker_check_time(worker);
 	return !(wanted.revents & POLLHUP);
 }
@@ -110,7 +110,7 @@ static int receive_all(struct nl_worker *worker, struct nl_stream *stream)
 	return 0;
 }
 
-static void transfer(struct nl_worker *worker)
+static void blocking_transfer(struct nl_worker *worker)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, 0);
 	int errnum = nl_worker_sends(worker) ? send_all(worker, stream)
@@ -122,9 +122,9 @@ static void transfer(struct nl_worker *worker)
 }
 
 const struct nl_engine nl_engine_blocking = {
-	.name = "blocking", .one_stream = 1, .transfer = transfer,
+	.name = "blocking", .one_stream = 1, .transfer = blocking_transfer,
 };
 
 const struct nl_engine nl_engine_plain = {
-	.name = "plain", .one_stream = 1, .transfer = transfer,
+	.name = "plain", .one_stream = 1, .transfer = blocking_transfer,
 };

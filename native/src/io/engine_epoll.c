@@ -28,7 +28,7 @@ static int set_events(const struct set *set, struct nl_stream *stream, uint32_t 
 	return epoll_ctl(set->fd, operation, stream->fd, &event);
 }
 
-static int prepare(struct nl_worker *worker)
+static int epoll_prepare(struct nl_worker *worker)
 {
 	struct set *set = malloc(sizeof(*set));
 
@@ -47,7 +47,7 @@ static int prepare(struct nl_worker *worker)
 }
 
 /* Until the end of a timed gen; then for a millisecond, while the sink's window lasts. */
-static int wait_ms(const struct nl_transfer *transfer, const struct set *set)
+static int epoll_wait_ms(const struct nl_transfer *transfer, const struct set *set)
 {
 	uint64_t end_ns = atomic_load_explicit(&transfer->end_ns, memory_order_relaxed);
 	int ms = nl_poll_ms(end_ns);
@@ -57,11 +57,11 @@ static int wait_ms(const struct nl_transfer *transfer, const struct set *set)
 	return ms > 0 ? ms : 1;
 }
 
-static int await_events(struct nl_worker *worker)
+static int epoll_await(struct nl_worker *worker)
 {
 	struct set *set = worker->own;
 
-	set->ready = epoll_wait(set->fd, set->event, EVENTS, wait_ms(worker->transfer, set));
+	set->ready = epoll_wait(set->fd, set->event, EVENTS, epoll_wait_ms(worker->transfer, set));
 	if (set->ready >= 0)
 		return 0;
 	set->ready = 0;
@@ -78,7 +78,7 @@ static void end_data(struct nl_worker *worker, struct nl_stream *stream, int err
 		set_events(worker->own, stream, 0, EPOLL_CTL_DEL);
 }
 
-static void send_some(struct nl_worker *worker, struct nl_stream *stream)
+static void epoll_send(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_io_ctx *ctx = &worker->ctx;
 	uint64_t batch_B = 0;
@@ -116,7 +116,7 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 	}
 }
 
-static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
+static void epoll_receive(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_io_ctx *ctx = &worker->ctx;
 	uint64_t batch_B = 0;
@@ -153,7 +153,7 @@ static void end_in_time(struct nl_worker *worker)
 			end_data(worker, nl_worker_stream(worker, i), 0);
 }
 
-static void transfer(struct nl_worker *worker)
+static void epoll_transfer(struct nl_worker *worker)
 {
 	struct set *set = worker->own;
 
@@ -167,16 +167,16 @@ static void transfer(struct nl_worker *worker)
 			if (stream->phase == NL_ENDED)
 				set_events(set, stream, 0, EPOLL_CTL_DEL);
 		} else if (nl_worker_sends(worker)) {
-			send_some(worker, stream);
+			epoll_send(worker, stream);
 		} else {
-			receive_some(worker, stream);
+			epoll_receive(worker, stream);
 		}
 	}
 	if (nl_worker_sends(worker) && !set->over)
 		end_in_time(worker);
 }
 
-static void finish(struct nl_worker *worker)
+static void epoll_finish(struct nl_worker *worker)
 {
 	struct set *set = worker->own;
 
@@ -186,5 +186,6 @@ static void finish(struct nl_worker *worker)
 }
 
 const struct nl_engine nl_engine_epoll = {
-	.name = "epoll", .prepare = prepare, .wait = await_events, .transfer = transfer, .finish = finish,
+	.name = "epoll", .prepare = epoll_prepare, .wait = epoll_await, .transfer = epoll_transfer,
+	.finish = epoll_finish,
 };

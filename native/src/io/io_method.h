@@ -47,7 +47,10 @@ struct nl_io_method {
 	/* Set up the context, and one stream of it. 0 or errno; NULL: nothing to set up. */
 	int (*open)(struct nl_io_ctx *ctx);
 	int (*attach)(struct nl_io_ctx *ctx, struct nl_stream *stream);
-	/* Move at most len bytes. Returns as send() or recv(); 0 of a sink is the end of stream. */
+	/* Move at most len bytes. Returns the number moved, less than len if the socket's buffer is now full (gen)
+	 * or empty (sink); 0, of a sink, at the end of the stream; or -1 with errno. Of these EAGAIN is full or
+	 * empty with nothing moved: wait until the socket is ready. ENOBUFS, of zero-copy sends, is full of
+	 * sends whose completion is outstanding: wait for one. EINTR: call again. Others end the stream. */
 	ssize_t (*move)(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len);
 	/* Read the completions of earlier sends. NULL: the method has none. */
 	void (*reap)(struct nl_stream *stream);

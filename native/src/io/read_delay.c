@@ -32,7 +32,7 @@ void nl_read_delay_begin(struct nl_read_delay *delay, int fd)
 		prctl(PR_SET_TIMERSLACK, SLACK_NS);
 }
 
-static void update(struct nl_read_delay *delay, uint64_t bytes)
+static void update_delay(struct nl_read_delay *delay, uint64_t bytes)
 {
 	uint64_t now_ns = nl_now_ns();
 
@@ -51,7 +51,7 @@ void nl_read_delay_after_read(struct nl_read_delay *delay, uint64_t bytes, uint6
 
 	if (delay->fd < 0)
 		return;
-	update(delay, bytes);
+	update_delay(delay, bytes);
 	if (!nl_read_delay_allowed(read_B, room_B) || !delay->wait_ns)
 		return;
 	wait = nl_timespec(delay->wait_ns);

@@ -9,7 +9,7 @@ static uint64_t *word_of(struct nl_sequence *s, uint64_t number, uint64_t *bit)
 	return &s->seen[number % NL_SEQUENCE_WINDOW / 64];
 }
 
-static void lose(struct nl_sequence *s, uint64_t count)
+static void count_lost(struct nl_sequence *s, uint64_t count)
 {
 	s->count.bursts += s->burst == 0;
 	s->burst += count;
@@ -17,7 +17,7 @@ static void lose(struct nl_sequence *s, uint64_t count)
 		s->count.burst_max = s->burst;
 }
 
-static void settle(struct nl_sequence *s, uint64_t end)
+static void settle_until(struct nl_sequence *s, uint64_t end)
 {
 	uint64_t bit, *word;
 
@@ -26,11 +26,11 @@ static void settle(struct nl_sequence *s, uint64_t end)
 		if (*word & bit)
 			s->burst = 0;
 		else
-			lose(s, 1);
+			count_lost(s, 1);
 		*word &= ~bit;
 	}
 	if (s->settled < end) { /* never in the window */
-		lose(s, end - s->settled);
+		count_lost(s, end - s->settled);
 		s->settled = end;
 	}
 }
@@ -49,7 +49,7 @@ int nl_sequence_take(struct nl_sequence *s, uint64_t number)
 		return 0;
 	}
 	if (!late && number >= NL_SEQUENCE_WINDOW)
-		settle(s, number + 1 - NL_SEQUENCE_WINDOW);
+		settle_until(s, number + 1 - NL_SEQUENCE_WINDOW);
 	if (!late)
 		s->next = number + 1;
 	s->count.reordered += (uint64_t)late;
@@ -62,7 +62,7 @@ int nl_sequence_end(struct nl_sequence *s, uint64_t sent)
 {
 	if (s->next > sent)
 		return -1;
-	settle(s, sent);
+	settle_until(s, sent);
 	return 0;
 }
 

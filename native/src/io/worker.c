@@ -14,7 +14,7 @@
 
 enum { STACK_B = 256 * 1024 };
 
-static void describe(struct nl_transfer *transfer, const struct nl_stream *stream)
+static void describe_stream(struct nl_transfer *transfer, const struct nl_stream *stream)
 {
 	struct nl_stream_report *out = &transfer->report[stream->id];
 
@@ -29,7 +29,7 @@ static void describe(struct nl_transfer *transfer, const struct nl_stream *strea
 static void end_stream(struct nl_worker *worker, struct nl_stream *stream, int described)
 {
 	if (!described)
-		describe(worker->transfer, stream);
+		describe_stream(worker->transfer, stream);
 	stream->phase = NL_ENDED;
 	worker->open--;
 }
@@ -41,7 +41,7 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 	stream->errnum = errnum;
 	stream->t_end_ns = nl_now_ns();
 	if (!sends)
-		describe(worker->transfer, stream);
+		describe_stream(worker->transfer, stream);
 	if (!errnum && shutdown(stream->fd, SHUT_WR) && errno != ENOTCONN)
 		stream->errnum = errno;
 	if (sends && !stream->errnum) {
@@ -104,7 +104,7 @@ static uint8_t *buffer_of(const struct nl_worker *worker)
 	return transfer->buffers + worker->id * transfer->stride_B;
 }
 
-static int prepare(struct nl_worker *worker)
+static int worker_prepare(struct nl_worker *worker)
 {
 	struct nl_transfer *transfer = worker->transfer;
 	const struct nl_io_method *method = transfer->method;
@@ -156,7 +156,7 @@ static void await_zc_completions(struct nl_worker *worker)
 	}
 }
 
-static void *work(void *argument)
+static void *worker_thread(void *argument)
 {
 	struct nl_worker *worker = argument;
 	struct nl_transfer *transfer = worker->transfer;
@@ -181,7 +181,7 @@ static void *work(void *argument)
 
 		nl_sockopts_describe(nl_stream_data_fd(stream), &transfer->report[stream->id]);
 	}
-	errnum = prepare(worker);
+	errnum = worker_prepare(worker);
 	pthread_mutex_lock(&transfer->lock);
 	transfer->ready++;
 	pthread_cond_broadcast(&transfer->changed);
@@ -264,7 +264,7 @@ int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uin
 
 		*w = (struct nl_worker){.transfer = transfer, .id = *started,
 					.ctx = {.file = -1, .pipe_out = -1, .pipe_in = -1}};
-		errnum = pthread_create(&w->thread, &attributes, work, w);
+		errnum = pthread_create(&w->thread, &attributes, worker_thread, w);
 		if (errnum)
 			break;
 	}

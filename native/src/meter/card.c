@@ -83,8 +83,8 @@ void nl_card_scan_free(struct nl_card_scan *scan)
 }
 
 /* The row of that name, beginning with the one at the same place; NULL without. */
-static const struct nl_card_value *find(const struct nl_card_scan *scan, const char *name,
-					size_t place)
+static const struct nl_card_value *card_find(const struct nl_card_scan *scan, const char *name,
+					     size_t place)
 {
 	if (place < scan->count && strcmp(scan->value[place].name, name) == 0)
 		return &scan->value[place];
@@ -94,7 +94,7 @@ static const struct nl_card_value *find(const struct nl_card_scan *scan, const c
 	return NULL;
 }
 
-static void insert(struct nl_card *out, const char *name, uint64_t grown)
+static void card_insert(struct nl_card *out, const char *name, uint64_t grown)
 {
 	uint64_t at = 0;
 
@@ -119,9 +119,9 @@ void nl_card_diff(const struct nl_card_scan *before, const struct nl_card_scan *
 	out->known = before->count && after->count;
 	for (size_t i = 0; i < after->count; i++) {
 		const struct nl_card_value *now = &after->value[i];
-		const struct nl_card_value *then = find(before, now->name, i);
+		const struct nl_card_value *then = card_find(before, now->name, i);
 
 		if (then && now->value > then->value)
-			insert(out, now->name, now->value - then->value);
+			card_insert(out, now->name, now->value - then->value);
 	}
 }

@@ -11,7 +11,7 @@ enum { HOT_B = 64 * 1024, COLD_B = 64 * 1024 * 1024, STEP_B = 1024 * 1024, PATIE
 /* Copy len bytes in steps until the thread has had so much time of a CPU, or has waited for it for
  * long; returns bytes per second of that time. While it waits it copies nothing, and its memory is
  * no slower for it. */
-static uint64_t rate(uint8_t *to, const uint8_t *from, size_t len, size_t step, uint64_t budget_ns)
+static uint64_t copy_rate(uint8_t *to, const uint8_t *from, size_t len, size_t step, uint64_t budget_ns)
 {
 	uint64_t start_ns = nl_thread_cpu_ns(), now_ns = nl_now_ns();
 	uint64_t due_ns = now_ns + budget_ns, last_ns = now_ns + PATIENCE * budget_ns;
@@ -54,8 +54,8 @@ int nl_copy_rate(uint64_t budget_ms, struct nl_copy_report *out, struct nl_err *
 	/* touched beforehand, so that no page fault is timed */
 	memset(from, 1, COLD_B);
 	memset(to, 2, COLD_B);
-	out->cold_Bps = rate(to, from, COLD_B, STEP_B, budget_ns);
-	out->hot_Bps = rate(to, from, HOT_B, HOT_B, budget_ns);
+	out->cold_Bps = copy_rate(to, from, COLD_B, STEP_B, budget_ns);
+	out->hot_Bps = copy_rate(to, from, HOT_B, HOT_B, budget_ns);
 	free(from);
 	free(to);
 	return NL_OK;

@@ -67,7 +67,7 @@ int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *er
 }
 
 /* CPU times of an idle CPU may decrease slightly (see proc(5), iowait). */
-static uint64_t grown(uint64_t before, uint64_t after)
+static uint64_t counter_grown(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;
 }
@@ -121,8 +121,8 @@ static void diff_cpus(const struct nl_meter *before, const struct nl_meter *afte
 			continue;
 		*to = *b;
 		for (int time = 0; time < NL_CPU_TIMES; time++)
-			nl_counter_set(&nl_cpu_times[time], to, grown(nl_counter_get(&nl_cpu_times[time], a),
-								      nl_counter_get(&nl_cpu_times[time], b)));
+			nl_counter_set(&nl_cpu_times[time], to, counter_grown(nl_counter_get(&nl_cpu_times[time], a),
+									      nl_counter_get(&nl_cpu_times[time], b)));
 		to->first_frequency_kHz = a->frequency_kHz;
 		to->throttled -= a->throttled;
 		if (a->throttled < 0 || b->throttled < a->throttled)
@@ -142,14 +142,14 @@ void nl_meter_diff(const struct nl_meter *before, const struct nl_meter *after,
 		diff_interface(before, after, out);
 	diff_clocks(before, after, out);
 	diff_cpus(before, after, out);
-	out->interrupts = grown(before->interrupts, after->interrupts);
-	out->context_switches = grown(before->context_switches, after->context_switches);
+	out->interrupts = counter_grown(before->interrupts, after->interrupts);
+	out->context_switches = counter_grown(before->context_switches, after->context_switches);
 	out->has_softnet = before->has_softnet && after->has_softnet;
 	/* unsigned 32-bit arithmetic absorbs one wrap of the kernel's counters */
 	out->softnet_processed = (uint32_t)(after->softnet_processed - before->softnet_processed);
 	out->softnet_dropped = (uint32_t)(after->softnet_dropped - before->softnet_dropped);
 	out->softnet_time_squeeze =
 		(uint32_t)(after->softnet_time_squeeze - before->softnet_time_squeeze);
-	out->process_user_us = grown(before->process_user_us, after->process_user_us);
-	out->process_system_us = grown(before->process_system_us, after->process_system_us);
+	out->process_user_us = counter_grown(before->process_user_us, after->process_user_us);
+	out->process_system_us = counter_grown(before->process_system_us, after->process_system_us);
 }

@@ -15,7 +15,7 @@ struct growth {
 	int backwards; /* and not a wrap */
 };
 
-static struct growth grow(uint64_t before, uint64_t after)
+static struct growth counter_growth(uint64_t before, uint64_t after)
 {
 	if (after >= before)
 		return (struct growth){.by = after - before};
@@ -25,7 +25,7 @@ static struct growth grow(uint64_t before, uint64_t after)
 }
 
 /* True if a wrap explains the change of one direction's counters. */
-static int fit(const struct growth *bytes, const struct growth *packets)
+static int growths_fit(const struct growth *bytes, const struct growth *packets)
 {
 	if (bytes->backwards || packets->backwards)
 		return 0;
@@ -42,20 +42,20 @@ void nl_counters_begin(struct nl_counters *c, int32_t ifindex, const struct nl_i
 	c->last = c->steady = *now;
 }
 
-static int follow(struct nl_counters *c, const struct nl_interface *now)
+static int counters_add(struct nl_counters *c, const struct nl_interface *now)
 {
 	struct growth growth[NL_INTERFACE_COUNTERS];
 
 	for (int i = 0; i < NL_INTERFACE_COUNTERS; i++) {
 		const struct nl_counter *counter = &nl_interface_counters[i];
 
-		growth[i] = grow(nl_counter_get(counter, &c->last), nl_counter_get(counter, now));
+		growth[i] = counter_growth(nl_counter_get(counter, &c->last), nl_counter_get(counter, now));
 		/* errors and drops never grow by 2^32 */
 		if (i >= NL_INTERFACE_RARE && (growth[i].wrapped || growth[i].backwards))
 			return -1;
 	}
-	if (!fit(&growth[NL_RX_BYTES], &growth[NL_RX_PACKETS]) ||
-	    !fit(&growth[NL_TX_BYTES], &growth[NL_TX_PACKETS]))
+	if (!growths_fit(&growth[NL_RX_BYTES], &growth[NL_RX_PACKETS]) ||
+	    !growths_fit(&growth[NL_TX_BYTES], &growth[NL_TX_PACKETS]))
 		return -1;
 	for (int i = 0; i < NL_INTERFACE_COUNTERS; i++) {
 		const struct nl_counter *counter = &nl_interface_counters[i];
@@ -68,7 +68,7 @@ static int follow(struct nl_counters *c, const struct nl_interface *now)
 
 void nl_counters_follow(struct nl_counters *c, int32_t ifindex, const struct nl_interface *now)
 {
-	if (ifindex != c->ifindex || (ifindex != 0 && follow(c, now)))
+	if (ifindex != c->ifindex || (ifindex != 0 && counters_add(c, now)))
 		c->resets++;
 	c->ifindex = ifindex;
 	c->last = *now;

@@ -61,7 +61,7 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int add(struct nl_process_scan *scan, const struct nl_process *process)
+static int scan_add(struct nl_process_scan *scan, const struct nl_process *process)
 {
 	if (scan->count == scan->capacity) {
 		size_t more = scan->capacity ? 2 * scan->capacity : 512;
@@ -82,7 +82,7 @@ static int add(struct nl_process_scan *scan, const struct nl_process *process)
 }
 
 /* Add the processes of /proc to the scan, with nothing but their ids. */
-static int list(struct nl_process_scan *scan)
+static int scan_list(struct nl_process_scan *scan)
 {
 	struct nl_process process = {0};
 	struct dirent *entry;
@@ -93,7 +93,7 @@ static int list(struct nl_process_scan *scan)
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 		    strlen(entry->d_name) <= 10) {
 			process.pid = (int32_t)strtol(entry->d_name, NULL, 10);
-			failed = add(scan, &process);
+			failed = scan_add(scan, &process);
 		}
 	errnum = errno;
 	if (proc)
@@ -109,7 +109,7 @@ int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
 
 	memset(out, 0, sizeof(*out));
 	out->t0_ns = nl_now_ns();
-	if (list(out)) {
+	if (scan_list(out)) {
 		errnum = errno;
 		nl_process_scan_free(out);
 		errno = errnum;
@@ -142,7 +142,7 @@ void nl_process_scan_free(struct nl_process_scan *scan)
 	memset(scan, 0, sizeof(*scan));
 }
 
-static const struct nl_process *find(const struct nl_process_scan *scan, int32_t pid)
+static const struct nl_process *scan_find(const struct nl_process_scan *scan, int32_t pid)
 {
 	const struct nl_process key = {.pid = pid};
 
@@ -150,14 +150,14 @@ static const struct nl_process *find(const struct nl_process_scan *scan, int32_t
 }
 
 /* The same process in another scan; NULL if it is not there, or its pid was used again. */
-static const struct nl_process *same(const struct nl_process_scan *scan, const struct nl_process *p)
+static const struct nl_process *scan_find_same(const struct nl_process_scan *scan, const struct nl_process *p)
 {
-	const struct nl_process *found = find(scan, p->pid);
+	const struct nl_process *found = scan_find(scan, p->pid);
 
 	return found && found->born_ticks == p->born_ticks ? found : NULL;
 }
 
-static uint64_t grown(uint64_t before, uint64_t after)
+static uint64_t ticks_grown(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;
 }
@@ -174,8 +174,8 @@ static void take_from_heirs(const struct nl_process_scan *before,
 	for (int step = 0; p && old && step < DEPTH_MAX; step++) {
 		const struct nl_process *heir;
 
-		p = find(before, p->parent);
-		heir = p ? same(after, p) : NULL;
+		p = scan_find(before, p->parent);
+		heir = p ? scan_find_same(after, p) : NULL;
 		if (heir) {
 			uint64_t *waited_for = &children[heir - after->process];
 			uint64_t taken = old < *waited_for ? old : *waited_for;
@@ -187,7 +187,7 @@ static void take_from_heirs(const struct nl_process_scan *before,
 }
 
 /* Insert by time; the smallest falls out of a full list. */
-static void rank(struct nl_others *out, const struct nl_process_use *use)
+static void rank_use(struct nl_others *out, const struct nl_process_use *use)
 {
 	size_t at = out->top_count;
 
@@ -211,12 +211,12 @@ void nl_process_diff(const struct nl_process_scan *before, const struct nl_proce
 	if (!children)
 		return;
 	for (size_t i = 0; i < after->count; i++) {
-		const struct nl_process *now = &after->process[i], *then = same(before, now);
+		const struct nl_process *now = &after->process[i], *then = scan_find_same(before, now);
 
-		children[i] = grown(then ? then->children_ticks : 0, now->children_ticks);
+		children[i] = ticks_grown(then ? then->children_ticks : 0, now->children_ticks);
 	}
 	for (size_t i = 0; i < before->count; i++)
-		if (!same(after, &before->process[i]))
+		if (!scan_find_same(after, &before->process[i]))
 			take_from_heirs(before, after, &before->process[i], children);
 	out->known = 1;
 	out->pid = self;
@@ -224,9 +224,9 @@ void nl_process_diff(const struct nl_process_scan *before, const struct nl_proce
 	out->t0_ns = before->t0_ns;
 	out->t1_ns = after->t1_ns;
 	for (size_t i = 0; i < after->count; i++) {
-		const struct nl_process *now = &after->process[i], *then = same(before, now);
+		const struct nl_process *now = &after->process[i], *then = scan_find_same(before, now);
 		struct nl_process_use use = {.pid = now->pid, .born_ticks = now->born_ticks};
-		uint64_t own = grown(then ? then->own_ticks : 0, now->own_ticks);
+		uint64_t own = ticks_grown(then ? then->own_ticks : 0, now->own_ticks);
 
 		use.cpu_us = (own + children[i]) * tick_us;
 		if (now->pid == self)
@@ -235,7 +235,7 @@ void nl_process_diff(const struct nl_process_scan *before, const struct nl_proce
 			continue;
 		memcpy(use.name, now->name, sizeof(use.name));
 		out->cpu_us += use.cpu_us;
-		rank(out, &use);
+		rank_use(out, &use);
 	}
 	free(children);
 }

@@ -123,8 +123,8 @@ static int each_message(const struct nl_rtnl_answer *answer,
 }
 
 /* Send a request and receive its answers, of a dump all of them. 0, or a positive errno of this process. */
-static int ask(const struct nlmsghdr *request, struct nl_rtnl_answer *answer,
-	       int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx)
+static int rtnl_ask(const struct nlmsghdr *request, struct nl_rtnl_answer *answer,
+		    int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), done = each == NULL, err = 0;
 	ssize_t n;
@@ -156,7 +156,7 @@ int nl_rtnl_dump(const struct nl_rtnl_request *request,
 {
 	struct nl_rtnl_answer answer;
 
-	return ask(&request->head, &answer, each, ctx);
+	return rtnl_ask(&request->head, &answer, each, ctx);
 }
 
 void nl_rtnl_begin(struct nl_rtnl_request *out, uint16_t type, uint16_t flags, const void *head,
@@ -196,7 +196,7 @@ int nl_rtnl_change(const struct nl_rtnl_request *request)
 int nl_rtnl_send(const struct nlmsghdr *request)
 {
 	struct nl_rtnl_answer answer;
-	int err = ask(request, &answer, NULL, NULL);
+	int err = rtnl_ask(request, &answer, NULL, NULL);
 
 	return err ? err : error_of(answer.bytes, answer.len);
 }
@@ -211,7 +211,7 @@ int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
 		return ENODEV;
 	nl_rtnl_begin(&request, RTM_GETLINK, 0, &link, sizeof(link));
 	nl_rtnl_append(&request, IFLA_IFNAME, name, len);
-	return ask(&request.head, answer, NULL, NULL);
+	return rtnl_ask(&request.head, answer, NULL, NULL);
 }
 
 int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out)

@@ -92,7 +92,7 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 }
 
 /* The name of an item NAME or COUNT*NAME of the list, and for how many streams it stands. */
-static const char *dealt(const char *item, uint64_t *streams)
+static const char *congestion_item(const char *item, uint64_t *streams)
 {
 	const char *at = item;
 
@@ -107,7 +107,7 @@ uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts)
 	uint64_t sum = 0, streams;
 
 	for (const char *item = opts->congestion;; item = strchr(item, ',') + 1) {
-		dealt(item, &streams);
+		congestion_item(item, &streams);
 		sum += streams;
 		if (!strchr(item, ','))
 			return sum;
@@ -119,12 +119,12 @@ int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stre
 {
 	uint64_t skip = stream % nl_sockopts_congestions(opts);
 	uint64_t streams;
-	const char *name = dealt(opts->congestion, &streams);
+	const char *name = congestion_item(opts->congestion, &streams);
 	char holds[NL_NAME_MAX] = "";
 	socklen_t len = sizeof(holds) - 1;
 	size_t length;
 
-	for (; skip >= streams; name = dealt(strchr(name, ',') + 1, &streams))
+	for (; skip >= streams; name = congestion_item(strchr(name, ',') + 1, &streams))
 		skip -= streams;
 	length = strcspn(name, ",");
 	if (length == 0 || (length == 1 && name[0] == '-'))

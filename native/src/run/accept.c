@@ -36,18 +36,18 @@ struct acceptor {
 	struct nl_address from; /* len 0: any */
 };
 
-static void drop(struct acceptor *a, uint32_t at)
+static void pending_drop(struct acceptor *a, uint32_t at)
 {
 	a->count--;
 	memmove(&a->pending[at], &a->pending[at + 1],
 		(a->count - at) * sizeof(a->pending[0]));
 }
 
-static void reject(struct acceptor *a, uint32_t at, uint64_t *why)
+static void pending_reject(struct acceptor *a, uint32_t at, uint64_t *why)
 {
 	(*why)++;
 	close(a->pending[at].fd);
-	drop(a, at);
+	pending_drop(a, at);
 }
 
 /* Give a connection to what its hello names. 0, or -1 if that has one already. */
@@ -86,11 +86,11 @@ static void validate_hello(struct acceptor *a, uint32_t at)
 	enum nl_hello_code code = nl_hello_check(a->pending[at].hello, &run->opts, &hello);
 
 	if (code != NL_HELLO_OK)
-		reject(a, at, why[code]);
+		pending_reject(a, at, why[code]);
 	else if (take_over(run, a->pending[at].fd, &hello))
-		reject(a, at, &rejected->twice);
+		pending_reject(a, at, &rejected->twice);
 	else
-		drop(a, at);
+		pending_drop(a, at);
 }
 
 /* Read a pending hello. Returns 1 if the entry is gone and the next one took its index. */
@@ -102,7 +102,7 @@ static int read_hello(struct acceptor *a, uint32_t at)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		reject(a, at, &a->run->report.rejected.too_short);
+		pending_reject(a, at, &a->run->report.rejected.too_short);
 		return 1;
 	}
 	p->have += (uint32_t)n;
@@ -129,7 +129,7 @@ static void make_room(struct acceptor *a)
 		read_hello(a, i);
 	while (a->count >= a->limit ||
 	       (a->count > keep && a->limit > PENDING_MIN))
-		reject(a, 0, &a->run->report.rejected.evicted);
+		pending_reject(a, 0, &a->run->report.rejected.evicted);
 }
 
 static int accept_pending(struct acceptor *a, struct nl_err *err)
@@ -151,7 +151,7 @@ static int accept_pending(struct acceptor *a, struct nl_err *err)
 			nl_fail_errno(err, errno, "accept");
 			if (err->code != NL_LIMIT || !a->count)
 				return err->code;
-			reject(a, 0, &rejected->evicted);
+			pending_reject(a, 0, &rejected->evicted);
 			continue;
 		}
 		if (a->from.len && !nl_address_same_host(&peer, &a->from.storage)) {
@@ -205,7 +205,7 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 			if (a->poll[i + 2].revents)
 				read_hello(a, i);
 		for (uint64_t now = nl_now_ns(); a->count && a->pending[0].deadline_ns <= now;)
-			reject(a, 0, &run->report.rejected.late);
+			pending_reject(a, 0, &run->report.rejected.late);
 		if (a->poll[0].revents && accept_pending(a, err))
 			return err->code;
 		if (!all_arrived(run) && nl_now_ns() >= deadline_ns)
@@ -235,7 +235,7 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	else
 		code = accept_all(a, err);
 	while (a->count)
-		reject(a, 0, &run->report.rejected.late);
+		pending_reject(a, 0, &run->report.rejected.late);
 	free(a);
 	nl_close(&run->listener);
 	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {

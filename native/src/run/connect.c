@@ -41,7 +41,7 @@ static int watch_fd(const struct waiting *w, int fd, uint32_t events, uint64_t i
 							     : NL_OK;
 }
 
-static int begin(struct waiting *w, uint64_t count, struct nl_err *err)
+static int waiting_begin(struct waiting *w, uint64_t count, struct nl_err *err)
 {
 	w->left = count;
 	w->set = epoll_create1(EPOLL_CLOEXEC);
@@ -117,7 +117,7 @@ int nl_gen_connect(struct nl_run *run, struct nl_err *err)
 	struct waiting w = {.run = run, .what = "answer", .take = send_hello,
 			    .deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS};
 	uint64_t opened = 0, streams = run->opts.streams, all = streams + 1;
-	int code = begin(&w, all, err);
+	int code = waiting_begin(&w, all, err);
 
 	while (!code && w.left > 0 && !atomic_load(&run->stop_requested)) {
 		for (; !code && opened < all && opened + w.left - all < CONNECTING_MAX; opened++)
@@ -152,7 +152,7 @@ int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 {
 	struct waiting w = {.run = run, .what = "release the streams", .take = receive_go,
 			    .deadline_ns = deadline_ns};
-	int code = begin(&w, run->opts.streams, err);
+	int code = waiting_begin(&w, run->opts.streams, err);
 
 	for (uint64_t i = 0; !code && i < run->opts.streams; i++)
 		code = watch_fd(&w, run->transfer.stream[i].fd, EPOLLIN, i, err);

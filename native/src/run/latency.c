@@ -72,7 +72,7 @@ static void wait_until(struct nl_latency_probe *p, uint64_t due_ns)
 
 /* -- the sink's thread ----------------------------------------------------------------- */
 
-static void answer(struct nl_latency_probe *p, struct nl_probe_channel *c, struct nl_probe_arrival *question)
+static void answer_question(struct nl_latency_probe *p, struct nl_probe_channel *c, struct nl_probe_arrival *question)
 {
 	struct nl_probe *probe = &question->probe;
 
@@ -103,7 +103,7 @@ static void *answer_probes(void *argument)
 		wait_until(p, end_ns);
 		for (int i = 0; i < CHANNELS; i++)
 			for (int budget = READ_BATCH; nl_probe_receive(&p->channel[i], &budget, &question);)
-				answer(p, &p->channel[i], &question);
+				answer_question(p, &p->channel[i], &question);
 		p->done |= p->channel[TCP].is_closed && !p->channel[UDP].report->interval_ms;
 	}
 	return NULL;

@@ -152,7 +152,7 @@ static void at_t1(struct watch *watch, uint64_t t_ns)
 	}
 }
 
-static void sample(struct watch *watch)
+static void watch_sample(struct watch *watch)
 {
 	struct nl_run *run = watch->run;
 	uint64_t edge = edge_due(watch), t_ns;
@@ -259,7 +259,7 @@ static void watch_streams(struct watch *watch)
 		if (watch->phase != ABORTING && atomic_load(&run->stop_requested))
 			abort_streams(watch, NL_STATUS_STOPPED, &stopped);
 		if (now >= watch->sample_due_ns || (edge && now >= edge))
-			sample(watch);
+			watch_sample(watch);
 		if (now >= watch->poll_due_ns)
 			poll_meter(watch, now);
 		if (watch->end_due_ns && now >= watch->end_due_ns)
@@ -285,7 +285,7 @@ static void end_window_with_streams(struct nl_report *report)
 	*t1_ns = report->window_t1_ns = report->t_last_byte_ns;
 }
 
-static void collect(struct nl_run *run)
+static void collect_report(struct nl_run *run)
 {
 	struct nl_report *report = &run->report;
 	uint64_t due_ns = report->window_t1_ns;
@@ -329,7 +329,7 @@ static void collect(struct nl_run *run)
 		end_window_with_streams(report);
 }
 
-static void conclude(struct watch *watch)
+static void watch_conclude(struct watch *watch)
 {
 	struct nl_run *run = watch->run;
 	struct nl_report *report = &run->report;
@@ -357,13 +357,13 @@ static void conclude(struct watch *watch)
 		nl_fail(&err, NL_PEER, "the streams ended before the window did");
 		fail_run(run, NL_STATUS_ERROR, &err);
 	}
-	collect(run);
+	collect_report(run);
 	nl_meter_diff(&watch->meter[AT_T0], &watch->meter[AT_T1], &report->meter_window);
 	nl_meter_diff(&watch->meter[BEFORE], &watch->meter[AFTER], &report->meter_total);
 	report->has_meter = 1;
 }
 
-static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
+static int watch_begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 {
 	struct nl_run *run = watch->run;
 	int code = NL_OK;
@@ -417,14 +417,14 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 		run->report.policy.spread_errno = refused;
 	}
 	if (!code)
-		code = begin(&watch, deadline_ns, err);
+		code = watch_begin(&watch, deadline_ns, err);
 	if (run->report.t_go_ns)
 		watch_streams(&watch);
 	else
 		nl_workers_shut(&run->transfer, SHUT_RDWR);
 	nl_workers_join(&run->transfer, worker, started);
 	if (run->report.t_go_ns) {
-		conclude(&watch);
+		watch_conclude(&watch);
 		run->report.watch_cpu_ns = nl_thread_cpu_ns() - cpu_ns;
 	}
 	nl_process_scan_free(&watch.others);

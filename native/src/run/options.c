@@ -99,7 +99,7 @@ const struct nl_option *nl_option_find(const char *name)
 	return NULL;
 }
 
-static int refuse(const struct nl_option *option, const char *why, struct nl_err *err)
+static int option_refuse(const struct nl_option *option, const char *why, struct nl_err *err)
 {
 	return nl_fail_key(err, option->name, "%s: %s", option->name, why);
 }
@@ -121,7 +121,7 @@ static int check_name(const struct nl_option *option, const char *text, struct n
 		return nl_fail_key(err, option->name, "%s: longer than %d characters", option->name, NAME_MAX);
 	for (; *text; text++)
 		if (*text <= ' ' || *text > '~' || *text == '/')
-			return refuse(option, "invalid character", err);
+			return option_refuse(option, "invalid character", err);
 	return NL_OK;
 }
 
@@ -133,14 +133,14 @@ static int check_names(const struct nl_option *option, const char *text, struct 
 	uint64_t streams;
 
 	if (strlen(text) >= sizeof(item))
-		return refuse(option, "the list is too long", err);
+		return option_refuse(option, "the list is too long", err);
 	for (const char *at = text;; at += len + 1) {
 		len = strcspn(at, ",");
 		if (++items > NL_CONGESTIONS_MAX)
 			return nl_fail_key(err, option->name, "%s: expected a list of at most %d names",
 					   option->name, NL_CONGESTIONS_MAX);
 		if (len == 0 && (*at || items > 1))
-			return refuse(option, "empty name in the list", err);
+			return option_refuse(option, "empty name in the list", err);
 		snprintf(item, sizeof(item), "%.*s", (int)len, at);
 		name = strchr(item, '*');
 		if (name)
@@ -173,7 +173,7 @@ static int check_address(const struct nl_option *option, const char *text, struc
 	struct nl_address address;
 
 	if (strlen(text) >= NL_ADDRESS_MAX || nl_address_parse(text, 0, &address))
-		return refuse(option, "expected a numeric IPv4 or IPv6 address", err);
+		return option_refuse(option, "expected a numeric IPv4 or IPv6 address", err);
 	return NL_OK;
 }
 
@@ -202,11 +202,11 @@ static int set_word(const struct nl_option *option, const char *text, uint64_t *
 			return NL_OK;
 		}
 	}
-	return refuse(option, word_lists[k].choices, err);
+	return option_refuse(option, word_lists[k].choices, err);
 }
 
-static int set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,
-	       struct nl_err *err)
+static int option_set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,
+		      struct nl_err *err)
 {
 	static int (*const check[])(const struct nl_option *, const char *, struct nl_err *) = {
 		[NL_KIND_ADDRESS] = check_address, [NL_KIND_WORD] = check_names,
@@ -251,7 +251,7 @@ void nl_run_opts_init(struct nl_run_opts *opts, int role)
 	opts->role = (uint64_t)role;
 	for (size_t i = 0; i < ROWS; i++)
 		if (table[i].initial && (table[i].roles & (uint32_t)role))
-			set(opts, &table[i], table[i].initial, NULL);
+			option_set(opts, &table[i], table[i].initial, NULL);
 }
 
 int nl_run_opts_set(struct nl_run_opts *opts, const char *name, const char *text, struct nl_err *err)
@@ -261,7 +261,7 @@ int nl_run_opts_set(struct nl_run_opts *opts, const char *name, const char *text
 	if (!option || !(option->roles & opts->role))
 		return nl_fail_key(err, name, "a %s has no option %s",
 				   opts->role == NL_GEN ? "gen" : "sink", name);
-	return set(opts, option, text, err);
+	return option_set(opts, option, text, err);
 }
 
 /* Options may also be set as plain fields, so check the table's limits here too. */

@@ -115,7 +115,7 @@ static int open_streams(struct nl_run *run, struct nl_err *err)
 	return NL_OK;
 }
 
-static int choose(struct nl_run *run, struct nl_err *err)
+static int choose_engine(struct nl_run *run, struct nl_err *err)
 {
 	struct nl_report *report = &run->report;
 	struct nl_choice choice;
@@ -153,7 +153,7 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 	run->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (run->wake < 0)
 		return nl_fail_errno(err, errno, "eventfd");
-	if (choose(run, err) || (run->opts.interface[0] && probe_meter(run->opts.interface, err)) ||
+	if (choose_engine(run, err) || (run->opts.interface[0] && probe_meter(run->opts.interface, err)) ||
 	    nl_affinity_open(&transfer->affinity, &run->opts, err))
 		return err->code;
 	if (policy->spread)

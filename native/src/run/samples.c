@@ -78,7 +78,7 @@ void nl_samples_free(struct nl_report *report)
 	report->trace_rtt_us = report->trace_cwnd_segments = report->trace_retransmits = NULL;
 }
 
-static void thin(struct nl_report *report)
+static void thin_samples(struct nl_report *report)
 {
 	uint64_t count = report->sample_count, capacity = report->sample_capacity;
 	uint32_t *const trace[] = {report->trace_rtt_us, report->trace_cwnd_segments,
@@ -124,7 +124,7 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 	uint64_t k, before, after;
 
 	if (report->sample_count == report->sample_capacity)
-		thin(report);
+		thin_samples(report);
 	k = report->sample_count++;
 	for (int attempt = 0;; attempt++) {
 		before = nl_now_ns();

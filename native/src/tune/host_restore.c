@@ -54,7 +54,7 @@ int nl_host_recorded(const struct nl_journal *j)
 	return faccessat(j->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void forget(const struct nl_journal *j)
+static void record_forget(const struct nl_journal *j)
 {
 	char name[sizeof(j->name)];
 
@@ -81,7 +81,7 @@ static void put_state(FILE *to, const struct nl_state *s)
 	}
 }
 
-static int save(const struct nl_journal *j, const struct record *record)
+static int record_save(const struct nl_journal *j, const struct record *record)
 {
 	struct file_head head = {.remains = (uint32_t)record->remains, .pending = (uint32_t)record->pending};
 	char name[sizeof(j->name)], *text = NULL;
@@ -108,7 +108,7 @@ static int save(const struct nl_journal *j, const struct record *record)
 }
 
 /* Copy the next bytes, and move past them. 0, or -1 at the end. */
-static int take(const char **at, const char *end, void *to, size_t len)
+static int record_take(const char **at, const char *end, void *to, size_t len)
 {
 	if ((size_t)(end - *at) < len)
 		return -1;
@@ -121,7 +121,7 @@ static int take_state(const char **at, const char *end, struct nl_state *out)
 {
 	struct state_head head;
 
-	if (take(at, end, &head, sizeof(head)) < 0)
+	if (record_take(at, end, &head, sizeof(head)) < 0)
 		return -1;
 	out->t_ns = head.t_ns;
 	out->missing = head.missing;
@@ -130,7 +130,7 @@ static int take_state(const char **at, const char *end, struct nl_state *out)
 		struct item_head h;
 		size_t len;
 
-		if (take(at, end, &h, sizeof(h)) < 0)
+		if (record_take(at, end, &h, sizeof(h)) < 0)
 			return -1;
 		len = (size_t)h.key_len + h.value_len + h.raw_len;
 		if ((size_t)(end - *at) < len || h.kind >= NL_STATE_KINDS || !h.key_len || !h.value_len ||
@@ -155,13 +155,13 @@ static void record_free(struct record *record)
 	nl_state_free(&record->after);
 }
 
-static int parse(const char *text, size_t len, struct record *out)
+static int record_parse(const char *text, size_t len, struct record *out)
 {
 	const char *at = text, *end = text + len;
 	struct file_head head;
 
 	memset(out, 0, sizeof(*out));
-	if (take(&at, end, &head, sizeof(head)) == 0 && memcmp(head.magic, magic, sizeof(magic)) == 0 &&
+	if (record_take(&at, end, &head, sizeof(head)) == 0 && memcmp(head.magic, magic, sizeof(magic)) == 0 &&
 	    take_state(&at, end, &out->before) == 0 && take_state(&at, end, &out->after) == 0) {
 		out->remains = head.remains != 0;
 		out->pending = head.pending != 0;
@@ -174,7 +174,7 @@ static int parse(const char *text, size_t len, struct record *out)
 int nl_host_record_parse(const char *text, size_t len, struct nl_state *before, struct nl_state *after)
 {
 	struct record record;
-	int failed = parse(text, len, &record);
+	int failed = record_parse(text, len, &record);
 
 	*before = record.before;
 	*after = record.after;
@@ -182,7 +182,7 @@ int nl_host_record_parse(const char *text, size_t len, struct nl_state *before, 
 }
 
 /* 0, or -1 without a whole record. */
-static int load(const struct nl_journal *j, struct record *out)
+static int record_load(const struct nl_journal *j, struct record *out)
 {
 	char name[sizeof(j->name)], *text = NULL;
 	struct stat st;
@@ -200,12 +200,12 @@ static int load(const struct nl_journal *j, struct record *out)
 		len = nl_read_all(fd, text, (size_t)st.st_size);
 	close(fd);
 	if (text && len >= 0)
-		failed = parse(text, (size_t)len, out);
+		failed = record_parse(text, (size_t)len, out);
 	free(text);
 	return failed;
 }
 
-static int same(const struct nl_state_item *a, const struct nl_state_item *b)
+static int same_item(const struct nl_state_item *a, const struct nl_state_item *b)
 {
 	return a && b ? strcmp(a->value, b->value) == 0 : a == b;
 }
@@ -217,7 +217,7 @@ int nl_host_record_before(const struct nl_journal *j)
 
 	nl_state_capture(&record.before);
 	record.after = record.before;
-	failed = save(j, &record);
+	failed = record_save(j, &record);
 	err = errno;
 	nl_state_free(&record.before);
 	errno = err;
@@ -233,11 +233,11 @@ static int keep_foreign(struct nl_state *after, const struct nl_state *old, cons
 	for (size_t i = 0; i < after->count && !failed; i++) {
 		const char *key = after->item[i].key;
 
-		if (same(nl_state_find(old, key), nl_state_find(seen, key)))
+		if (same_item(nl_state_find(old, key), nl_state_find(seen, key)))
 			failed = nl_state_add(&merged, &after->item[i]);
 	}
 	for (size_t i = 0; i < old->count && !failed; i++)
-		if (!same(&old->item[i], nl_state_find(seen, old->item[i].key)))
+		if (!same_item(&old->item[i], nl_state_find(seen, old->item[i].key)))
 			failed = nl_state_add(&merged, &old->item[i]);
 	nl_state_sort(&merged);
 	nl_state_free(after);
@@ -251,11 +251,11 @@ int nl_host_change_begin(const struct nl_journal *j, struct nl_state *seen)
 	int failed;
 
 	memset(seen, 0, sizeof(*seen));
-	if (load(j, &record) < 0)
+	if (record_load(j, &record) < 0)
 		return -1;
 	nl_state_capture(seen);
 	record.pending = 1;
-	failed = save(j, &record);
+	failed = record_save(j, &record);
 	record_free(&record);
 	return failed;
 }
@@ -286,7 +286,7 @@ static int is_of_knob(const struct nl_journal *j, const char *key)
 /* The longest text of a report, in bytes: a route may have hundreds of next hops. */
 enum { TEXT_MAX = 1000 };
 
-static const char *shortened(const char *text, char to[TEXT_MAX + 4])
+static const char *shortened_text(const char *text, char to[TEXT_MAX + 4])
 {
 	snprintf(to, TEXT_MAX + 4, strlen(text) > TEXT_MAX ? "%.*s..." : "%.*s", TEXT_MAX, text);
 	return to;
@@ -299,9 +299,9 @@ static void report_one(nl_changed_fn *changed, void *context, const struct nl_st
 	int is_secret = strstr(key, "stable_secret") != NULL;
 	char texts[3][TEXT_MAX + 4];
 
-	changed(context, shortened(key, texts[0]),
-		!was ? NULL : is_secret ? "a secret" : shortened(was->value, texts[1]),
-		!now ? NULL : is_secret ? "another" : shortened(now->value, texts[2]));
+	changed(context, shortened_text(key, texts[0]),
+		!was ? NULL : is_secret ? "a secret" : shortened_text(was->value, texts[1]),
+		!now ? NULL : is_secret ? "another" : shortened_text(now->value, texts[2]));
 }
 
 /* Report what differs between two states, but for the knobs of the journal. */
@@ -313,7 +313,7 @@ static void report_beside(const struct nl_journal *j, const struct nl_state *bef
 	for (size_t i = 0; i < before->count && count < REPORTED_MAX; i++) {
 		const struct nl_state_item *was = &before->item[i], *now = nl_state_find(after, was->key);
 
-		if (same(was, now) || is_of_knob(j, was->key) || (after->missing & (1U << was->kind)))
+		if (same_item(was, now) || is_of_knob(j, was->key) || (after->missing & (1U << was->kind)))
 			continue;
 		report_one(changed, context, was, now);
 		count++;
@@ -333,7 +333,7 @@ void nl_host_change_end(const struct nl_journal *j, struct nl_state *seen, nl_ch
 	struct nl_state after;
 	struct record record;
 
-	if (load(j, &record) == 0) {
+	if (record_load(j, &record) == 0) {
 		nl_state_capture(&after);
 		record.pending = 0;
 		if (changed)
@@ -341,7 +341,7 @@ void nl_host_change_end(const struct nl_journal *j, struct nl_state *seen, nl_ch
 		if (keep_foreign(&after, &record.after, seen) == 0) {
 			nl_state_free(&record.after);
 			record.after = after;
-			save(j, &record);
+			record_save(j, &record);
 		} else {
 			nl_state_free(&after);
 		}
@@ -364,7 +364,7 @@ struct comparison {
 static int is_foreign(const struct comparison *c, const char *key)
 {
 	return !c->record->pending &&
-	       !same(nl_state_find(&c->record->after, key), nl_state_find(c->found, key));
+	       !same_item(nl_state_find(&c->record->after, key), nl_state_find(c->found, key));
 }
 
 static int is_compared(const struct comparison *c, const struct nl_state_item *item)
@@ -390,7 +390,7 @@ static int restore_round(const struct comparison *c)
 			if (was->kind != (enum nl_state_kind)kind)
 				continue;
 			now = nl_state_find(c->now, was->key);
-			if (!same(was, now) && is_compared(c, was) && !is_foreign(c, was->key))
+			if (!same_item(was, now) && is_compared(c, was) && !is_foreign(c, was->key))
 				written |= nl_state_restore(was, now, c->record->before.t_ns) == 0;
 		}
 	return written;
@@ -413,7 +413,7 @@ static unsigned report_all(const struct comparison *c, const struct nl_host_repo
 		const struct nl_state_item *was = &c->record->before.item[i];
 		const struct nl_state_item *now = nl_state_find(c->now, was->key);
 
-		if (same(was, now) || !is_compared(c, was) ||
+		if (same_item(was, now) || !is_compared(c, was) ||
 		    (c->record->remains && is_foreign(c, was->key)))
 			continue;
 		if (report->changed)
@@ -431,12 +431,12 @@ static unsigned report_all(const struct comparison *c, const struct nl_host_repo
 }
 
 /* Keep in the record what remains, for a later recover to report. */
-static void keep(const struct nl_journal *j, struct nl_state *left, const struct nl_state *now)
+static void record_keep_rest(const struct nl_journal *j, struct nl_state *left, const struct nl_state *now)
 {
 	struct record record = {.before = *left, .after = *now, .remains = 1};
 
 	nl_state_sort(&record.before);
-	save(j, &record);
+	record_save(j, &record);
 }
 
 /* Drop what belongs to interfaces that are not there: one that comes back later has lost it on its way. */
@@ -473,7 +473,7 @@ struct nl_host_sum nl_host_revert(struct nl_journal *j, size_t first, int at_onc
 	int recorded;
 
 	nl_revert_release();
-	recorded = load(j, &record) == 0;
+	recorded = record_load(j, &record) == 0;
 	c.record = &record;
 	if (recorded)
 		nl_state_capture(&found);
@@ -489,12 +489,12 @@ struct nl_host_sum nl_host_revert(struct nl_journal *j, size_t first, int at_onc
 		sum.unrestored = report_all(&c, report, &left);
 		sum.uncompared = record.before.missing | now.missing;
 		if (left.count && !report->changed)
-			keep(j, &left, &now);
+			record_keep_rest(j, &left, &now);
 		else if (j->count <= first)
-			forget(j);
+			record_forget(j);
 		else {
 			forget_absent(&record.before, &now);
-			save(j, &record);
+			record_save(j, &record);
 		}
 		nl_state_free(&now);
 		nl_state_free(&found);
@@ -502,7 +502,7 @@ struct nl_host_sum nl_host_revert(struct nl_journal *j, size_t first, int at_onc
 		record_free(&record);
 		nl_revert_reserve();
 	} else {
-		forget(j);
+		record_forget(j);
 	}
 	free(knobs.entry);
 	return sum;

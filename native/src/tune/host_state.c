@@ -178,7 +178,7 @@ static uint32_t u32_of(const struct nl_rtattr *a)
 	return value;
 }
 
-static void begin(struct reading *r)
+static void reading_begin(struct reading *r)
 {
 	r->key.len = r->value.len = r->raw_len = 0;
 	r->key.at[0] = r->value.at[0] = '\0';
@@ -207,7 +207,7 @@ static void put_raw_attribute(struct reading *r, uint16_t type, const void *cont
 }
 
 /* Add the item of key, value and raw; value: text for both, or NULL. Returns non-zero to end a dump. */
-static int add(struct reading *r, const char *interface)
+static int reading_add(struct reading *r, const char *interface)
 {
 	struct nl_state_item item = {.kind = r->kind, .key = r->key.at, .value = r->value.at,
 				     .raw = r->raw, .raw_len = r->raw_len};
@@ -226,7 +226,7 @@ static int add_text(struct reading *r, const char *interface, const char *value)
 	put(&r->value, "%s", value);
 	r->raw_len = 0;
 	put_raw(r, value, strlen(value) + 1);
-	return add(r, interface);
+	return reading_add(r, interface);
 }
 
 static const char *name_of(struct reading *r, int ifindex)
@@ -241,7 +241,7 @@ static int add_number(struct reading *r, const char *interface, const char *what
 {
 	char text[16];
 
-	begin(r);
+	reading_begin(r);
 	put(&r->key, "link %s %s", interface, what);
 	snprintf(text, sizeof(text), "%u", value);
 	return add_text(r, interface, text);
@@ -269,7 +269,7 @@ static int each_link(void *ctx, const uint8_t *message, size_t len)
 	while (nl_rtattr_next(message, len, &at, &a))
 		if (a.type == IFLA_IFNAME)
 			snprintf(name, sizeof(name), "%.*s", (int)a.len, (const char *)a.content);
-	begin(r);
+	reading_begin(r);
 	put(&r->key, "link %s", name);
 	snprintf(index, sizeof(index), "%d", link.ifi_index);
 	if (add_text(r, name, index) ||
@@ -303,7 +303,7 @@ static int each_address(void *ctx, const uint8_t *message, size_t len)
 	if (head.ifa_family == AF_INET6 && (flags & IFA_F_TEMPORARY))
 		return 0;
 	flags &= ~passing;
-	begin(r);
+	reading_begin(r);
 	head.ifa_flags = (uint8_t)flags;
 	put_raw(r, &head, sizeof(head));
 	put(&r->key, "address");
@@ -323,7 +323,7 @@ static int each_address(void *ctx, const uint8_t *message, size_t len)
 		}
 	}
 	put(&r->key, "/%u dev %s", head.ifa_prefixlen, name_of(r, (int)head.ifa_index));
-	return add(r, name_of(r, (int)head.ifa_index));
+	return reading_add(r, name_of(r, (int)head.ifa_index));
 }
 
 static void put_metrics(struct text *t, const struct nl_rtattr *metrics)
@@ -378,7 +378,7 @@ static int each_route(void *ctx, const uint8_t *message, size_t len)
 	if ((head.rtm_flags & RTM_F_CLONED) || table == RT_TABLE_LOCAL || head.rtm_protocol == RTPROT_REDIRECT)
 		return 0;
 	head.rtm_flags &= RTNH_F_PERVASIVE | RTNH_F_ONLINK;
-	begin(r);
+	reading_begin(r);
 	put_raw(r, &head, sizeof(head));
 	put(&r->key, "route ");
 	if (of[RTA_DST].content)
@@ -433,7 +433,7 @@ static int each_route(void *ctx, const uint8_t *message, size_t len)
 	}
 	if (expires_s)
 		put_raw_attribute(r, RTA_EXPIRES, &expires_s, sizeof(expires_s));
-	return add(r, interface);
+	return reading_add(r, interface);
 }
 
 static int each_neighbour(void *ctx, const uint8_t *message, size_t len)
@@ -448,7 +448,7 @@ static int each_neighbour(void *ctx, const uint8_t *message, size_t len)
 	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
 	if (!(head.ndm_state & NUD_PERMANENT) || (head.ndm_family != AF_INET && head.ndm_family != AF_INET6))
 		return 0;
-	begin(r);
+	reading_begin(r);
 	put_raw(r, &head, sizeof(head));
 	put(&r->key, "neighbour ");
 	while (nl_rtattr_next(message, len, &at, &a)) {
@@ -461,7 +461,7 @@ static int each_neighbour(void *ctx, const uint8_t *message, size_t len)
 			put_bytes(&r->value, a.content, a.len);
 	}
 	put(&r->key, " dev %s", name_of(r, head.ndm_ifindex));
-	return add(r, name_of(r, head.ndm_ifindex));
+	return reading_add(r, name_of(r, head.ndm_ifindex));
 }
 
 static int each_rule(void *ctx, const uint8_t *message, size_t len)
@@ -475,14 +475,14 @@ static int each_rule(void *ctx, const uint8_t *message, size_t len)
 		return 0;
 	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
 	head.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT;
-	begin(r);
+	reading_begin(r);
 	put(&r->key, "rule ");
 	put_bytes(&r->key, (const uint8_t *)&head, sizeof(head));
 	while (nl_rtattr_next(message, len, &at, &a)) {
 		put(&r->key, " attribute%u ", a.type);
 		put_bytes(&r->key, a.content, a.len);
 	}
-	return add(r, "");
+	return reading_add(r, "");
 }
 
 static int each_qdisc(void *ctx, const uint8_t *message, size_t len)
@@ -495,7 +495,7 @@ static int each_qdisc(void *ctx, const uint8_t *message, size_t len)
 	if (len < at)
 		return 0;
 	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
-	begin(r);
+	reading_begin(r);
 	put(&r->key, "qdisc dev %s parent %x", name_of(r, head.tcm_ifindex),
 	    head.tcm_parent == TC_H_ROOT ? head.tcm_parent : TC_H_MIN(head.tcm_parent));
 	while (nl_rtattr_next(message, len, &at, &a)) {
@@ -504,7 +504,7 @@ static int each_qdisc(void *ctx, const uint8_t *message, size_t len)
 		else if (a.type == TCA_OPTIONS)
 			put_bytes(&r->value, a.content, a.len);
 	}
-	return add(r, name_of(r, head.tcm_ifindex));
+	return reading_add(r, name_of(r, head.tcm_ifindex));
 }
 
 /* Read the file into *text, folded. 0, or errno. */
@@ -560,7 +560,7 @@ static void put_sysctl(struct reading *r, const char *path, const char *text)
 	const struct nl_state_item *link;
 	struct nl_state links;
 
-	begin(r);
+	reading_begin(r);
 	put(&r->key, "sysctl %s", path);
 	swap_dots(r->key.at);
 	interface_of(path, interface);
@@ -574,7 +574,7 @@ static void put_sysctl(struct reading *r, const char *path, const char *text)
 			free(r->state->item[--r->state->count].key);
 			r->value.len = 0;
 			put(&r->value, "that of the link");
-			add(r, interface);
+			reading_add(r, interface);
 		}
 	}
 }
@@ -594,7 +594,7 @@ static void add_sysctl(struct reading *r, int proc, const char *path)
 		put_sysctl(r, path, text);
 }
 
-static void walk(struct reading *r, int proc, char path[PATH_MAX], size_t len, int depth)
+static void walk_sysctls(struct reading *r, int proc, char path[PATH_MAX], size_t len, int depth)
 {
 	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -613,7 +613,7 @@ static void walk(struct reading *r, int proc, char path[PATH_MAX], size_t len, i
 		if (entry->d_type == DT_REG)
 			add_sysctl(r, proc, path);
 		else if (entry->d_type == DT_DIR && depth < SYSCTL_DEPTH)
-			walk(r, proc, path, len + (size_t)n, depth + 1);
+			walk_sysctls(r, proc, path, len + (size_t)n, depth + 1);
 	}
 	path[len] = '\0';
 	closedir(dir);
@@ -627,7 +627,7 @@ static void read_sysctls(struct reading *r)
 	if (proc < 0)
 		r->failed = errno;
 	else
-		walk(r, proc, path, 3, 0);
+		walk_sysctls(r, proc, path, 3, 0);
 	nl_close(&proc);
 }
 
@@ -668,7 +668,7 @@ static void read_queues_of(struct reading *r, int dir, const char *interface)
 				r->failed = err;
 			if (err)
 				continue;
-			begin(r);
+			reading_begin(r);
 			put(&r->key, "queue %s", path);
 			add_text(r, interface, text);
 		}
@@ -709,19 +709,19 @@ static void read_features(struct reading *r)
 			r->failed = err;
 		if (err) /* gone meanwhile, or without offloads */
 			continue;
-		begin(r);
+		reading_begin(r);
 		put(&r->key, "offloads %s", link.interface);
 		put(&r->value, "requested ");
 		r->value.len += (size_t)nl_features_write(f.requested, f.blocks, r->value.at + r->value.len, 100);
 		put(&r->value, " active ");
 		r->value.len += (size_t)nl_features_write(f.active, f.blocks, r->value.at + r->value.len, 100);
 		put_raw(r, f.requested, f.blocks * sizeof(f.requested[0]));
-		add(r, link.interface);
+		reading_add(r, link.interface);
 	}
 }
 
-static void dump(struct reading *r, uint16_t type, int family,
-		 int (*each)(void *ctx, const uint8_t *message, size_t len))
+static void dump_tables(struct reading *r, uint16_t type, int family,
+			int (*each)(void *ctx, const uint8_t *message, size_t len))
 {
 	struct tcmsg head = {.tcm_family = (unsigned char)family}; /* the longest of the heads, all zero */
 	struct nl_rtnl_request request;
@@ -743,14 +743,14 @@ static void read_kind(struct reading *r)
 {
 	switch (r->kind) {
 	case NL_STATE_LINK:
-		dump(r, RTM_GETLINK, AF_UNSPEC, each_link);
+		dump_tables(r, RTM_GETLINK, AF_UNSPEC, each_link);
 		break;
 	case NL_STATE_FEATURE:
 		read_features(r);
 		break;
 	case NL_STATE_ADDRESS:
-		dump(r, RTM_GETADDR, AF_INET, each_address);
-		dump(r, RTM_GETADDR, AF_INET6, each_address);
+		dump_tables(r, RTM_GETADDR, AF_INET, each_address);
+		dump_tables(r, RTM_GETADDR, AF_INET6, each_address);
 		break;
 	case NL_STATE_SYSCTL:
 		read_sysctls(r);
@@ -759,18 +759,18 @@ static void read_kind(struct reading *r)
 		read_queues(r);
 		break;
 	case NL_STATE_NEIGHBOUR:
-		dump(r, RTM_GETNEIGH, AF_UNSPEC, each_neighbour);
+		dump_tables(r, RTM_GETNEIGH, AF_UNSPEC, each_neighbour);
 		break;
 	case NL_STATE_ROUTE:
-		dump(r, RTM_GETROUTE, AF_INET, each_route);
-		dump(r, RTM_GETROUTE, AF_INET6, each_route);
+		dump_tables(r, RTM_GETROUTE, AF_INET, each_route);
+		dump_tables(r, RTM_GETROUTE, AF_INET6, each_route);
 		break;
 	case NL_STATE_RULE:
-		dump(r, RTM_GETRULE, AF_INET, each_rule);
-		dump(r, RTM_GETRULE, AF_INET6, each_rule);
+		dump_tables(r, RTM_GETRULE, AF_INET, each_rule);
+		dump_tables(r, RTM_GETRULE, AF_INET6, each_rule);
 		break;
 	default:
-		dump(r, RTM_GETQDISC, AF_UNSPEC, each_qdisc);
+		dump_tables(r, RTM_GETQDISC, AF_UNSPEC, each_qdisc);
 	}
 }
 
@@ -889,7 +889,7 @@ static int restore_queue(const struct nl_state_item *item)
 }
 
 /* Subtract the time since from the lifetimes of an address, which end with it. 0 once it has. */
-static int age(uint8_t *message, size_t len, uint64_t captured_ns)
+static int age_lifetime(uint8_t *message, size_t len, uint64_t captured_ns)
 {
 	uint32_t passed_s = (uint32_t)((nl_now_ns() - captured_ns) / NL_NS_PER_S);
 	size_t at = NLMSG_ALIGN(sizeof(struct ifaddrmsg));
@@ -921,7 +921,7 @@ size_t nl_state_compose(const struct nl_state_item *item, uint16_t type, uint16_
 		return 0;
 	memcpy(message, &head, sizeof(head));
 	memcpy(message + NLMSG_HDRLEN, item->raw, item->raw_len);
-	if (item->kind == NL_STATE_ADDRESS && !age(message + NLMSG_HDRLEN, item->raw_len, captured_ns))
+	if (item->kind == NL_STATE_ADDRESS && !age_lifetime(message + NLMSG_HDRLEN, item->raw_len, captured_ns))
 		return 0;
 	return head.nlmsg_len;
 }

@@ -72,7 +72,7 @@ int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int
 }
 
 /* Copy a value into a field. 1, 0 if the key is absent, or -1 if it is too long. */
-static int take(struct nl_request *request, const char *key, char to[NL_KNOB_VALUE_MAX + 1])
+static int journal_take_value(struct nl_request *request, const char *key, char to[NL_KNOB_VALUE_MAX + 1])
 {
 	const char *text = nl_request_get(request, key);
 
@@ -95,11 +95,11 @@ static int parse_line(struct nl_journal *j, const char *line, size_t len)
 	    nl_knob_parse(&e.knob, nl_request_get(&request, "knob"), nl_request_get(&request, "name"),
 			  nl_request_get(&request, "interface"), NULL) ||
 	    nl_request_u64(&request, "ifindex", 1, INT32_MAX, &ifindex) < 0 ||
-	    take(&request, "old", e.old) != 1)
+	    journal_take_value(&request, "old", e.old) != 1)
 		return -1;
 	e.ifindex = (int)ifindex;
-	e.pending = take(&request, "wanted", e.wanted);
-	e.written = take(&request, "readback", e.readback);
+	e.pending = journal_take_value(&request, "wanted", e.wanted);
+	e.written = journal_take_value(&request, "readback", e.readback);
 	if (e.pending < 0 || e.written < 0 || !(e.written || e.pending) || (ifindex && !e.knob.interface[0]) ||
 	    nl_request_unread(&request) || nl_journal_find(j, &e.knob, e.ifindex))
 		return -1;

@@ -80,14 +80,14 @@ enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *ca
 	return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "%s", lacks);
 }
 
-static uint32_t *at(union request *r, size_t offset)
+static uint32_t *field_at(union request *r, size_t offset)
 {
 	return (uint32_t *)(void *)((char *)r + offset);
 }
 
 /* Ask the device; the field of the knob in *field. */
-static enum nl_knob_code get(const struct nl_knob *k, union request *r, const struct field **field,
-			     struct nl_err *why)
+static enum nl_knob_code ethtool_get(const struct nl_knob *k, union request *r, const struct field **field,
+				     struct nl_err *why)
 {
 	const struct family *f = k->ops->detail;
 	int result;
@@ -96,7 +96,7 @@ static enum nl_knob_code get(const struct nl_knob *k, union request *r, const st
 	r->cmd = f->get;
 	*field = &f->field[nl_knob_name_index(k)];
 	result = nl_ethtool(k->interface, r);
-	if (result >= 0 && f->needs_most && *at(r, (*field)->most) == 0)
+	if (result >= 0 && f->needs_most && *field_at(r, (*field)->most) == 0)
 		result = -EOPNOTSUPP;
 	return result < 0 ? nl_knob_ethtool_failed(k, f->get_call, f->lacks, -result, why) : NL_KNOB_OK;
 }
@@ -106,16 +106,16 @@ static enum nl_knob_code field_read(const struct nl_knob *k, struct nl_value *ou
 	const struct family *f = k->ops->detail;
 	const struct field *field;
 	union request r;
-	enum nl_knob_code code = get(k, &r, &field, why);
+	enum nl_knob_code code = ethtool_get(k, &r, &field, why);
 
 	if (code != NL_KNOB_OK)
 		return code;
 	if (f->unit)
-		nl_knob_put_number(out, *at(&r, field->at));
+		nl_knob_put_number(out, *field_at(&r, field->at));
 	else
-		nl_knob_put_text(out, nl_knob_switch[!*at(&r, field->at)]);
+		nl_knob_put_text(out, nl_knob_switch[!*field_at(&r, field->at)]);
 	out->access = nl_knob_privilege(why);
-	out->most = field->most ? *at(&r, field->most) : 0;
+	out->most = field->most ? *field_at(&r, field->most) : 0;
 	return NL_KNOB_OK;
 }
 
@@ -124,16 +124,16 @@ static enum nl_knob_code field_write(const struct nl_knob *k, const char *text, 
 	const struct family *f = k->ops->detail;
 	const struct field *field;
 	union request r;
-	enum nl_knob_code code = get(k, &r, &field, why);
+	enum nl_knob_code code = ethtool_get(k, &r, &field, why);
 	uint32_t value = f->unit ? (uint32_t)strtoul(text, NULL, 10) : strcmp(text, "on") == 0;
 	int result;
 
 	if (code != NL_KNOB_OK)
 		return code;
-	if (field->most && value > *at(&r, field->most))
+	if (field->most && value > *field_at(&r, field->most))
 		return nl_knob_fail(why, NL_KNOB_UNSUPPORTED, "the device takes at most %" PRIu32 " %s",
-				    *at(&r, field->most), f->unit);
-	*at(&r, field->at) = value;
+				    *field_at(&r, field->most), f->unit);
+	*field_at(&r, field->at) = value;
 	r.cmd = f->set;
 	result = nl_ethtool(k->interface, &r);
 	if (result == -EINVAL && f == &pause && r.pause.autoneg && field != pause.field)

@@ -184,7 +184,7 @@ static enum nl_knob_access sysctl_access(const struct nl_knob *k, const struct n
 }
 
 /* The next field of *text, up to a blank; moves *text past it. Its length, 0 at the end. */
-static size_t field(const char **text, const char **start)
+static size_t next_field(const char **text, const char **start)
 {
 	size_t len;
 
@@ -201,7 +201,7 @@ static int sysctl_is_mixture(const struct nl_value *value, const char *before, c
 
 	while (*found) {
 		const char *f, *b, *w;
-		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &w);
+		size_t fl = next_field(&found, &f), bl = next_field(&before, &b), wl = next_field(&wanted, &w);
 		int same_b = fl == bl && memcmp(f, b, fl) == 0;
 		int same_w = fl == wl && memcmp(f, w, fl) == 0;
 

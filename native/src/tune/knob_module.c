@@ -91,7 +91,7 @@ static int wait_for(pid_t pid)
 }
 
 /* 0, or the errno of posix_spawn; *status as wait_for. */
-static int modprobe(char *const argv[], int *status, char message[STDERR_MAX])
+static int run_modprobe(char *const argv[], int *status, char message[STDERR_MAX])
 {
 	static const char *const paths[] = {NL_MODPROBE};
 	static char *const environment[] = {NULL};
@@ -140,7 +140,7 @@ static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
 
 	memcpy(name, k->name, sizeof(name));
 	for (;;) {
-		err = modprobe(argv, &status, message);
+		err = run_modprobe(argv, &status, message);
 		if (err)
 			return nl_knob_fail_errno(why, "modprobe", err);
 		if (is_there(k->name, "") == load)

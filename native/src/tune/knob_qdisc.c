@@ -125,7 +125,7 @@ static enum nl_knob_code find_qdisc(const struct nl_knob *k, struct found *found
 }
 
 /* exact: the root's handle in hexadecimal digits, then text; of the kernel's own mq, its leaves' kind too. */
-static void render(const struct found *found, struct nl_value *out)
+static void qdisc_render(const struct found *found, struct nl_value *out)
 {
 	struct nl_qdisc_tree tree = found->tree;
 	const char *chosen = found->handle == 0 ? found->chosen : "";
@@ -145,7 +145,7 @@ static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *ou
 
 	if (code != NL_KNOB_OK)
 		return code;
-	render(&found, out);
+	qdisc_render(&found, out);
 	if ((found.handle != 0 && found.handle != OUR_HANDLE) || found.foreign)
 		nl_fail(why, NL_REFUSED, "another program has set %s; a revert could not restore its "
 			"parameters", found.foreign ? "those below mq" : found.tree.root.kind);
@@ -168,8 +168,8 @@ static enum nl_knob_code delete_root(int ifindex, struct nl_err *why)
 
 static const char one_queue[] = "mq needs an interface with several transmit queues";
 
-static enum nl_knob_code make(int ifindex, uint32_t parent, uint32_t handle,
-			      const struct nl_qdisc *q, struct nl_err *why)
+static enum nl_knob_code qdisc_make(int ifindex, uint32_t parent, uint32_t handle,
+				    const struct nl_qdisc *q, struct nl_err *why)
 {
 	struct tcmsg tc = root_of(ifindex);
 	struct nl_rtnl_request request;
@@ -210,13 +210,13 @@ static enum nl_knob_code qdisc_write(const struct nl_knob *k, const char *text,
 	if (found.handle == OUR_HANDLE)
 		code = delete_root(found.ifindex, why);
 	if (code == NL_KNOB_OK)
-		code = make(found.ifindex, TC_H_ROOT, OUR_HANDLE, &wanted.root, why);
+		code = qdisc_make(found.ifindex, TC_H_ROOT, OUR_HANDLE, &wanted.root, why);
 	if (code != NL_KNOB_OK || !wanted.leaf.kind[0])
 		return code;
 	code = find_qdisc(k, &found, why);
 	for (uint32_t i = 0; code == NL_KNOB_OK && i < found.leaves && i < LEAVES_MAX; i++)
-		code = make(found.ifindex, OUR_HANDLE | (i + 1), (OUR_LEAVES + i) << 16, &wanted.leaf,
-			    why);
+		code = qdisc_make(found.ifindex, OUR_HANDLE | (i + 1), (OUR_LEAVES + i) << 16, &wanted.leaf,
+				  why);
 	return code;
 }
 

@@ -34,7 +34,7 @@ void nl_qdisc_init(struct nl_qdisc *out, const char *kind, size_t len)
 }
 
 /* The number in the text for the kernel's. */
-static uint64_t shown(size_t i, uint32_t value)
+static uint64_t shown_value(size_t i, uint32_t value)
 {
 	if (i == NL_FQ_BUCKETS)
 		return UINT64_C(1) << value;
@@ -87,7 +87,7 @@ static int take_parameter(const char **text, struct nl_qdisc *q)
 		for (value = 0; UINT64_C(1) << value < n;)
 			value++;
 	q->fq[i] = (uint32_t)value;
-	return shown(i, q->fq[i]) == n ? 0 : -1;
+	return shown_value(i, q->fq[i]) == n ? 0 : -1;
 }
 
 int nl_qdisc_parse(const char *text, struct nl_qdisc_tree *out)
@@ -119,7 +119,7 @@ static int render_one(const struct nl_qdisc *q, char *out, size_t size)
 		len += (size_t)snprintf(out + len, size - len, " %s", parameters[i].name);
 		if (len < size && i != NL_FQ_PACING)
 			len += (size_t)snprintf(out + len, size - len, " %llu",
-						(unsigned long long)shown(i, q->fq[i]));
+						(unsigned long long)shown_value(i, q->fq[i]));
 	}
 	return len < size ? (int)len : -1;
 }

@@ -104,7 +104,7 @@ int nl_session_recover(struct nl_session *s, const struct nl_host_report *report
 }
 
 /* Under the lock, after the guard took over: complete its work and close the session. */
-static int lost(struct nl_session *s, struct nl_err *why)
+static int session_lost(struct nl_session *s, struct nl_err *why)
 {
 	static const struct nl_host_report nobody = {NULL, NULL, NULL};
 	struct nl_host_sum done = {s->guard.shared->sum, s->guard.shared->unrestored, 0};
@@ -131,7 +131,7 @@ int nl_session_enter(struct nl_session *s, struct nl_err *why)
 	if (nl_guard_lock(&s->guard) < 0)
 		return nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
 	if (atomic_load(&s->guard.shared->taken))
-		return lost(s, why);
+		return session_lost(s, why);
 	nl_guard_keepalive(&s->guard);
 	if (!nl_guard_alive(&s->guard) &&
 	    nl_guard_start(&s->guard, &s->journal, s->left, &s->lock, why) < 0) {
@@ -161,7 +161,7 @@ int nl_session_keepalive(struct nl_session *s, struct nl_err *why)
 	return code;
 }
 
-static void watch(struct nl_session *s, const struct nl_knob *k, const struct nl_value *value)
+static void watch_knob(struct nl_session *s, const struct nl_knob *k, const struct nl_value *value)
 {
 	struct nl_watch *more;
 	size_t i = 0;
@@ -218,20 +218,20 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	return NULL;
 }
 
-static void drop(struct nl_session *s, const struct nl_entry *e)
+static void drop_entry(struct nl_session *s, const struct nl_entry *e)
 {
 	nl_journal_drop(&s->journal, (size_t)(e - s->journal.entry));
 	nl_journal_save(&s->journal); /* if that fails, the next revert does nothing */
 }
 
 /* Revert the knob of a new entry or of a failed readback; the journal keeps it if that fails. */
-static void undo(struct nl_session *s, struct nl_entry *e)
+static void undo_entry(struct nl_session *s, struct nl_entry *e)
 {
 	struct nl_value found;
 	struct nl_err why;
 
 	if (nl_reverted_done(nl_revert_entry(e, 1, &found, &why)))
-		drop(s, e);
+		drop_entry(s, e);
 	nl_revert_reserve();
 }
 
@@ -245,7 +245,7 @@ static int probe_restore(struct nl_session *s, struct nl_entry *e, struct nl_err
 		return 0;
 	nl_fail(why, NL_REFUSED, "the kernel does not accept its present value, %.150s, so a change "
 			   "could not be reverted: %s", e->old, reason.message);
-	undo(s, e);
+	undo_entry(s, e);
 	return -1;
 }
 
@@ -259,7 +259,7 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 	if (nl_journal_save(&s->journal) == 0)
 		return 0;
 	err = errno;
-	undo(s, e);
+	undo_entry(s, e);
 	return nl_knob_fail(why, -1, "the journal cannot be written, so the knob was reverted: %s", strerror(err));
 }
 
@@ -281,7 +281,7 @@ struct change {
 
 enum step { GO_ON, STOP };
 
-static enum step stop(struct change *c, enum nl_set_status status)
+static enum step change_stop(struct change *c, enum nl_set_status status)
 {
 	c->out->status = status;
 	return STOP;
@@ -295,7 +295,7 @@ static enum step find_interface(struct change *c)
 	if (found >= 0 || found == -ENODEV) /* the read names a missing interface */
 		return GO_ON;
 	nl_knob_fail_errno(&c->out->why, c->knob->interface, -found);
-	return stop(c, NL_SET_REFUSED);
+	return change_stop(c, NL_SET_REFUSED);
 }
 
 static enum step read_present(struct change *c)
@@ -303,7 +303,7 @@ static enum step read_present(struct change *c)
 	enum nl_knob_code code = nl_knob_read(c->knob, &c->out->old, &c->out->why);
 
 	if (code != NL_KNOB_OK)
-		return stop(c, code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT ? NL_SET_UNSUPPORTED
+		return change_stop(c, code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT ? NL_SET_UNSUPPORTED
 										    : NL_SET_REFUSED);
 	c->out->readback = c->out->old;
 	c->out->has_old = c->out->has_readback = 1;
@@ -315,15 +315,15 @@ static enum step compare_with_wanted(struct change *c)
 	if (strcmp(c->out->old.text, c->wanted) != 0)
 		return GO_ON;
 	c->out->why.message[0] = '\0';
-	watch(c->session, c->knob, &c->out->old);
-	return stop(c, NL_SET_UNCHANGED);
+	watch_knob(c->session, c->knob, &c->out->old);
+	return change_stop(c, NL_SET_UNCHANGED);
 }
 
 static enum step check_access(struct change *c)
 {
 	if (c->out->old.access == NL_KNOB_WRITABLE)
 		return GO_ON;
-	return stop(c, c->out->old.access == NL_KNOB_READ_ONLY ? NL_SET_UNSUPPORTED : NL_SET_REFUSED);
+	return change_stop(c, c->out->old.access == NL_KNOB_READ_ONLY ? NL_SET_UNSUPPORTED : NL_SET_REFUSED);
 }
 
 static enum step check_dead_sessions(struct change *c)
@@ -336,7 +336,7 @@ static enum step check_dead_sessions(struct change *c)
 	if (!left || left >= j->entry + c->session->left)
 		return GO_ON;
 	nl_fail(&c->out->why, NL_REFUSED, "a session that died left it changed: recover first");
-	return stop(c, NL_SET_REFUSED);
+	return change_stop(c, NL_SET_REFUSED);
 }
 
 static enum step record_host(struct change *c)
@@ -354,13 +354,13 @@ static enum step record_host(struct change *c)
 failed:
 	nl_fail(&c->out->why, NL_REFUSED, "the state of the host cannot be recorded, so nothing was changed: %s",
 		strerror(errno));
-	return stop(c, NL_SET_REFUSED);
+	return change_stop(c, NL_SET_REFUSED);
 }
 
 static enum step journal_intent(struct change *c)
 {
 	c->entry = record_intent(c->session, c->knob, c->ifindex, &c->out->old, c->wanted, &c->out->why);
-	return c->entry ? GO_ON : stop(c, NL_SET_REFUSED);
+	return c->entry ? GO_ON : change_stop(c, NL_SET_REFUSED);
 }
 
 static enum step write_present(struct change *c)
@@ -369,7 +369,7 @@ static enum step write_present(struct change *c)
 	if (!c->knob->ops->restore_probe || c->is_watched_around || c->entry->written ||
 	    probe_restore(c->session, c->entry, &c->out->why) == 0)
 		return GO_ON;
-	return stop(c, NL_SET_REFUSED);
+	return change_stop(c, NL_SET_REFUSED);
 }
 
 /* A failed write may have changed something: it is read back and journalled as well. */
@@ -383,17 +383,17 @@ static enum step write_and_read_back(struct change *c)
 		out->has_readback = 0;
 		if (!out->why.message[0])
 			out->why = why;
-		undo(c->session, c->entry); /* a value that was never read cannot be recognised later */
-		return stop(c, NL_SET_REFUSED);
+		undo_entry(c->session, c->entry); /* a value that was never read cannot be recognised later */
+		return change_stop(c, NL_SET_REFUSED);
 	}
 	put_text(c->entry->readback, out->readback.exact);
 	if (record_readback(c->session, c->entry, &out->why) < 0)
-		return stop(c, NL_SET_REFUSED);
+		return change_stop(c, NL_SET_REFUSED);
 	if (code == NL_KNOB_OK)
 		return GO_ON;
 	if (strcmp(c->entry->readback, c->entry->old) == 0)
-		drop(c->session, c->entry);
-	return stop(c, code == NL_KNOB_UNSUPPORTED ? NL_SET_UNSUPPORTED : NL_SET_REFUSED);
+		drop_entry(c->session, c->entry);
+	return change_stop(c, code == NL_KNOB_UNSUPPORTED ? NL_SET_UNSUPPORTED : NL_SET_REFUSED);
 }
 
 static enum step compare_readback(struct change *c)
@@ -401,12 +401,12 @@ static enum step compare_readback(struct change *c)
 	struct nl_set_result *out = c->out;
 	int is_as_wanted = strcmp(out->readback.text, c->wanted) == 0;
 
-	watch(c->session, c->knob, &out->readback);
+	watch_knob(c->session, c->knob, &out->readback);
 	if (is_as_wanted)
 		out->why.message[0] = '\0';
 	else if (!out->why.message[0])
 		nl_fail(&out->why, NL_REFUSED, "the kernel changed the value");
-	return stop(c, is_as_wanted ? NL_SET_APPLIED : NL_SET_DIFFERS);
+	return change_stop(c, is_as_wanted ? NL_SET_APPLIED : NL_SET_DIFFERS);
 }
 
 void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
@@ -473,7 +473,7 @@ int nl_session_end(struct nl_session *s, const struct nl_host_report *report, st
 		code = nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
 	} else {
 		if (atomic_load(&s->guard.shared->taken))
-			return lost(s, why);
+			return session_lost(s, why);
 		*sum = nl_session_revert(s, report);
 		atomic_store(&s->guard.shared->ended, 1);
 		nl_guard_unlock(&s->guard);
