@@ -411,8 +411,8 @@ struct nl_report {
 	uint64_t total_bytes, interval_sum_bytes;
 	struct nl_stream_report *per_stream; /* [streams] */
 
-	/* Cumulative byte counts: stream i at sample_t_ns[k] has sample_bytes[i * sample_capacity +
-	 * k], k < sample_count. */
+	/* Cumulative byte counts: stream i at sample_t_ns[k] has sample_bytes[k * streams + i], k <
+	 * sample_count. */
 	uint64_t sample_count, sample_capacity;
 	uint64_t interval_ms; /* larger than requested if samples were dropped */
 	uint64_t *sample_t_ns, *sample_bytes;

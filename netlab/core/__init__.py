@@ -82,7 +82,7 @@ def _view(
 ) -> np.ndarray:
     size = np.dtype(dtype).itemsize
     flat: np.ndarray = np.frombuffer(ffi.buffer(pointer, rows * capacity * size), dtype=dtype)
-    array = flat.reshape(rows, capacity)[:, :count].view(_Owned)
+    array = flat.reshape(capacity, rows)[:count].T.view(_Owned)
     array.owner = owner
     array.flags.writeable = False
     return array

@@ -71,7 +71,7 @@ static void open_window(struct watch *watch, uint64_t t_ns)
 	for (uint64_t i = 0; i < report->streams; i++) {
 		struct nl_stream_report *row = &report->per_stream[i];
 
-		row->window_bytes = report->sample_bytes[i * report->sample_capacity + k];
+		row->window_bytes = report->sample_bytes[nl_sample_at(report, i, k)];
 		row->cwnd_t0_segments = row->cwnd_segments;
 	}
 	watch->phase = IN_WINDOW;
@@ -91,7 +91,7 @@ static void close_window(struct watch *watch, uint64_t t_ns)
 		struct nl_stream_report *row = &report->per_stream[i];
 
 		row->window_bytes =
-			report->sample_bytes[i * report->sample_capacity + k] - row->window_bytes;
+			report->sample_bytes[nl_sample_at(report, i, k)] - row->window_bytes;
 		report->window_bytes += row->window_bytes;
 	}
 	watch->phase = PAST_WINDOW;
@@ -296,7 +296,6 @@ static void collect_report(struct nl_run *run)
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
 		const struct nl_stream *stream = &run->transfer.stream[i];
 		struct nl_stream_report *row = &report->per_stream[i];
-		const uint64_t *samples = report->sample_bytes + i * report->sample_capacity;
 		uint64_t last_ns = stream->stamped ? stream->t_last_ns : stream->t_end_ns;
 
 		row->errnum = stream->errnum;
@@ -310,7 +309,8 @@ static void collect_report(struct nl_run *run)
 		report->mapped_bytes += stream->mapped_bytes;
 		report->total_bytes += row->bytes;
 		for (uint64_t k = 1; k < report->sample_count; k++)
-			report->interval_sum_bytes += samples[k] - samples[k - 1];
+			report->interval_sum_bytes += report->sample_bytes[nl_sample_at(report, i, k)] -
+						      report->sample_bytes[nl_sample_at(report, i, k - 1)];
 		if (row->t_first_ns && (!report->t_first_byte_ns ||
 					row->t_first_ns < report->t_first_byte_ns))
 			report->t_first_byte_ns = row->t_first_ns;

@@ -152,7 +152,7 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 	nl_json_close(j);
 }
 
-/* A table of samples: `rows` rows of sample_count values. */
+/* A table of samples: `rows` rows of sample_count values, those of a stream, or the times. */
 struct sample_table {
 	const char *key;
 	uint64_t rows;
@@ -176,8 +176,10 @@ static void sample_tables(const struct nl_report *r, struct sample_table table[T
 	memcpy(table, all, sizeof(all));
 }
 
-static uint64_t sample_of(const struct sample_table *table, uint64_t at)
+static uint64_t sample_of(const struct sample_table *table, uint64_t row, uint64_t k)
 {
+	uint64_t at = k * table->rows + row;
+
 	return table->wide ? table->wide[at] : table->narrow[at];
 }
 
@@ -186,7 +188,7 @@ static void put_row(struct nl_json *j, const char *key, const struct nl_report *
 {
 	nl_json_array(j, key);
 	for (uint64_t k = 0; k < r->sample_count; k++)
-		nl_json_u64(j, NULL, sample_of(table, row * r->sample_capacity + k));
+		nl_json_u64(j, NULL, sample_of(table, row, k));
 	nl_json_array_end(j);
 }
 
@@ -370,11 +372,8 @@ int nl_json_report_part(struct nl_json *j, const struct nl_report *r, uint64_t *
 		nl_json_text(j, "table", table[t].key);
 		nl_json_u64(j, "first", first);
 		nl_json_array(j, "values");
-		for (uint64_t i = first; i < values && i < first + PART_VALUES; i++) {
-			uint64_t from = table[t].rows == 1 ? i : i / n * r->sample_capacity + i % n;
-
-			nl_json_u64(j, NULL, sample_of(&table[t], from));
-		}
+		for (uint64_t i = first; i < values && i < first + PART_VALUES; i++)
+			nl_json_u64(j, NULL, sample_of(&table[t], i / n, i % n));
 		nl_json_array_end(j);
 		nl_json_close(j);
 		*at += values - first < PART_VALUES ? values - first : PART_VALUES;

@@ -73,6 +73,12 @@ int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_reques
 int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, struct nl_err *err);
 void nl_samples_free(struct nl_report *report);
 
+/* The place of a stream's value in the tables of a report: those of one time are adjacent, as they are written. */
+static inline uint64_t nl_sample_at(const struct nl_report *report, uint64_t stream, uint64_t k)
+{
+	return k * report->streams + stream;
+}
+
 /* Read all counters and the clock, and append a sample; returns its time. */
 uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream);
 

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	SPARE = 16,      /* in addition to the regular ones: go, window edges, end */
@@ -80,18 +81,20 @@ void nl_samples_free(struct nl_report *report)
 
 static void thin_samples(struct nl_report *report)
 {
-	uint64_t count = report->sample_count, capacity = report->sample_capacity;
+	uint64_t count = report->sample_count;
 	uint32_t *const trace[] = {report->trace_rtt_us, report->trace_cwnd_segments,
 				   report->trace_retransmits};
 
 	for (uint64_t k = 0; k < count; k += 2)
 		report->sample_t_ns[k / 2] = report->sample_t_ns[k];
-	for (uint64_t i = 0; i < report->streams * capacity; i += capacity)
-		for (uint64_t k = 0; k < count; k += 2) {
-			report->sample_bytes[i + k / 2] = report->sample_bytes[i + k];
-			for (int t = 0; report->trace_rtt_us && t < 3; t++)
-				trace[t][i + k / 2] = trace[t][i + k];
-		}
+	for (uint64_t k = 2; k < count; k += 2) {
+		uint64_t to = nl_sample_at(report, 0, k / 2), from = nl_sample_at(report, 0, k);
+
+		memcpy(&report->sample_bytes[to], &report->sample_bytes[from],
+		       report->streams * sizeof(*report->sample_bytes));
+		for (int t = 0; report->trace_rtt_us && t < 3; t++)
+			memcpy(&trace[t][to], &trace[t][from], report->streams * sizeof(*trace[t]));
+	}
 	report->sample_count = (count + 1) / 2;
 	report->interval_ms *= 2;
 }
@@ -100,7 +103,7 @@ static void take_tcp(struct nl_report *report, struct nl_stream *stream, uint64_
 {
 	for (uint64_t i = 0; i < report->streams; i++) {
 		struct nl_stream_report *row = &report->per_stream[i];
-		uint64_t at = i * report->sample_capacity + k;
+		uint64_t at = nl_sample_at(report, i, k);
 		struct nl_tcp tcp = {0};
 
 		nl_tcpinfo_read(stream[i].fd, &tcp);
@@ -129,8 +132,7 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 	for (int attempt = 0;; attempt++) {
 		before = nl_now_ns();
 		for (uint64_t i = 0; i < report->streams; i++)
-			report->sample_bytes[i * report->sample_capacity + k] =
-				nl_stream_bytes(&stream[i]);
+			report->sample_bytes[nl_sample_at(report, i, k)] = nl_stream_bytes(&stream[i]);
 		after = nl_now_ns();
 		if (after - before < ADJACENT_NS + ADJACENT_STREAM_NS * report->streams ||
 		    attempt == RETRIES)
