@@ -34,8 +34,10 @@ RESULT_B_PER_RUN = 400_000
 BURST_SPARE, BURST_PARTS = 1.5, 10
 """A warm-up and a window that leave a burst out, in times of the longest one until its end."""
 
-FILES_SPARE, THREAD_FILES = 64, 4
-"""Open files that an agent needs besides its streams and threads, and those of a thread."""
+FILES_SPARE, THREAD_FILES = 96, 4
+"""Open files that an agent has or reserves besides its streams and threads; those of a thread."""
+GREETING_MOST = 128
+"""Connections at once that a sender has not established; their receiver keeps room for two each."""
 BLOCKING_MOST = 32
 """Most streams that ``engine: auto`` gives a thread each."""
 
@@ -173,7 +175,8 @@ def _files(study: Study, group: Group, streams: int, cpus: int) -> int:
         threads = streams
     a_stream = 2 if group.generator == UDP else 1
     ways = 2 if group.direction == "<->" else 1
-    return ways * (streams * a_stream + threads * THREAD_FILES)
+    greeting = 2 * min(streams, GREETING_MOST)
+    return ways * (streams * a_stream + threads * THREAD_FILES) + greeting
 
 
 def _is_root(endpoint: Endpoint) -> bool:

@@ -226,6 +226,30 @@ def test_too_few_files_are_reported_with_the_number_needed(gensink):
     assert "open files are needed and 300 are allowed" in done.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has the privilege that is dropped here")
+@pytest.mark.parametrize("allowed", [1095, 1150, 1350, 1420])
+def test_a_sink_with_few_files_takes_all_its_streams_or_is_refused(gensink, allowed):
+    """Without room for connections before their hello it closed some of its own streams."""
+    common = ("--json", "--streams", "1000", "--congestion", "cubic", "--drain_ms", "30000")
+    argv = ("setpriv", "--bounding-set", "-sys_resource", gensink, "sink", "--bind", "127.0.0.1")
+    with subprocess.Popen(
+        (*argv, *common, "--window_ms", "0", "--accept_ms", "30000"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed)),
+    ) as process:  # fmt: skip
+        first = process.stderr.readline().decode()
+        if "open files are needed" in first:
+            assert allowed < 1350
+            return
+        to = process.stderr.readline().decode().split()[2:]
+        subprocess.run(
+            (gensink, "gen", *to, *common, "--bytes", "2011"),
+            input=process.stderr.readline(), stdout=subprocess.DEVNULL, check=True,
+        )  # fmt: skip
+        sink = json.loads(process.stdout.read())
+    assert (sink["status"], sink["rejected"]["evicted"]) == ("ok", 0), sink["message"]
+
+
 def test_plain_only_sends_and_receives(agent):
     none = dict.fromkeys(("batch_B", "yield_B"))
     none |= {**dict.fromkeys(("read_delay", "sched_batch", "spread"), False), "spread_errno": 0}

@@ -12,9 +12,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* More at once would overflow the sink's backlog and delay a retry by one second. */
-enum { CONNECTING_MAX = 128 };
-
 enum { EVENTS = 256 };
 
 /* The streams that are waited for, and the control connection, by the number of their hello; and the wake-up, by
@@ -120,7 +117,7 @@ int nl_gen_connect(struct nl_run *run, struct nl_err *err)
 	int code = waiting_begin(&w, all, err);
 
 	while (!code && w.left > 0 && !atomic_load(&run->stop_requested)) {
-		for (; !code && opened < all && opened + w.left - all < CONNECTING_MAX; opened++)
+		for (; !code && opened < all && opened + w.left - all < NL_CONNECTING_MAX; opened++)
 			code = open_connection(&w, opened < streams ? opened : nl_hello_of_control(&run->opts), err);
 		if (!code)
 			code = wait_for_some(&w, err);

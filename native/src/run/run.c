@@ -119,6 +119,7 @@ static int choose_engine(struct nl_run *run, struct nl_err *err)
 {
 	struct nl_report *report = &run->report;
 	struct nl_choice choice;
+	uint64_t greeting = 0;
 	int code = nl_engine_choose(&run->opts, &choice, err);
 
 	if (code)
@@ -130,8 +131,11 @@ static int choose_engine(struct nl_run *run, struct nl_err *err)
 	run->blocking = choice.blocking;
 	snprintf(report->engine, sizeof(report->engine), "%s", choice.engine->name);
 	snprintf(report->method, sizeof(report->method), "%s", choice.method->name);
-	/* each thread may open an epoll set, a pipe and a file; one more is the control connection */
-	return nl_fd_limit_need(run->opts.streams * (1 + run->opts.udp) + 4 * report->threads + 1, err);
+	/* Each thread may open an epoll set, a pipe and a file; one more is the control connection. A sink gives
+	 * connections whose hello has not come half of what is left, and would evict its own streams. */
+	if (run->opts.role == NL_SINK)
+		greeting = 2 * nl_sooner(run->opts.streams, NL_CONNECTING_MAX);
+	return nl_fd_limit_need(run->opts.streams * (1 + run->opts.udp) + 4 * report->threads + 1 + greeting, err);
 }
 
 /* Fail for an interface that cannot be metered. */

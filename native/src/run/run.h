@@ -18,6 +18,10 @@ struct nl_run {
 	struct nl_latency_probe *latency; /* NULL without the option */
 };
 
+/* Connections of a gen that are not established. More at once would overflow the sink's backlog and delay a retry
+ * by one second. */
+enum { NL_CONNECTING_MAX = 128 };
+
 /* Connect all streams and the control connection. NL_OK: all have a connected socket, or stop_requested is set.
  * NL_TIMEOUT and NL_PEER as in netlab.h. */
 int nl_sink_accept(struct nl_run *run, struct nl_err *err);
