@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -21,6 +20,7 @@ from netlab.hosts.path import ping
 from netlab.measure.exchange import datagrams, measure
 from netlab.measure.ledger import one_machine
 from netlab.measure.segment import packet_size, tcp_rtt_s
+from netlab.measure.steadiness import longer
 from netlab.study import UDP, Group, Study, Timing, Udp
 from netlab.study.factors import path_of_link
 from netlab.study.groups import group_at, study_at
@@ -30,9 +30,6 @@ from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, payload_share, udp_heade
 
 RESULT_B_PER_RUN = 400_000
 """Upper estimate of the Parquet rows and the executed notebook of one run."""
-
-BURST_SPARE, BURST_PARTS = 1.5, 10
-"""A warm-up and a window that leave a burst out, in times of the longest one until its end."""
 
 FILES_SPARE, THREAD_FILES = 96, 4
 """Open files that an agent has or reserves besides its streams and threads; those of a thread."""
@@ -107,8 +104,7 @@ def _steadiness(results: Path) -> Iterator[Check]:
             "warn",
             f"path {path}",
             f"{count} earlier runs began with a burst, {burst:.4g} and then {after:.4g} MB/s; "
-            f"measure longer: timing.warmup_s of {math.ceil(BURST_SPARE * ends_s)} leaves the "
-            f"burst out, timing.seconds of {math.ceil(BURST_PARTS * ends_s)} all but a tenth of it",
+            f"{longer(ends_s)}",
         )
 
 

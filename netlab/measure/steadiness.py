@@ -114,6 +114,19 @@ def _largest_fall(logs: np.ndarray) -> tuple[int, float, float]:
     return at, float(t[best]) * math.sqrt(independent), n * independent - 2
 
 
+BURST_SPARE, BURST_PARTS = 1.5, 10
+"""A warm-up and a window that leave a burst out, in times of the longest one until its end."""
+
+
+def longer(burst_ends_s: float) -> str:
+    """Times of a study that leave a burst out, which ended so long after the start of a run."""
+    warmup_s, seconds = (math.ceil(times * burst_ends_s) for times in (BURST_SPARE, BURST_PARTS))
+    return (
+        f"measure longer: timing.warmup_s of {warmup_s} leaves the burst out, timing.seconds of "
+        f"{seconds} all but a tenth of it"
+    )
+
+
 def _stays(moved_B: np.ndarray, lengths_s: np.ndarray) -> bool:
     middle = len(moved_B) // 2
     early, late = (

@@ -123,7 +123,7 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
     warnings = []
     if disturbed:
         message = run.get("message") or cell["missing_because"]
-        warnings = [(f"disturbed, {message}", "quiet the hosts and measure again")]
+        warnings = [(f"disturbed, {message}", _remedy(run))]
     # an unknown limit may have any of these causes
     causes = [each for each in found if each.explains and limit in (each.explains, "unknown")]
     warnings += [(f"{each.host}: {each.reason}", each.command) for each in causes]
@@ -139,6 +139,15 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
         "warnings": warnings[:MOST_WARNINGS],
         "results": str(results),
     }
+
+
+def _remedy(run: dict[str, Any]) -> str:
+    burst_s = run.get("burst_s", math.nan)
+    if burst_s == burst_s:  # the path changed its rate, and not the hosts
+        from netlab.measure.steadiness import longer
+
+        return longer(run["warmup_s"] + burst_s)
+    return "quiet the hosts and measure again"
 
 
 def _in_words(answer: dict[str, Any]) -> str:

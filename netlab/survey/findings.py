@@ -18,6 +18,10 @@ OFFLOADS = {
     "generic-receive-offload": "gro",
 }
 TIMEKEEPERS = {"chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys"}
+VIRTUAL_CARDS = {"ena", "gve", "hv_netvsc", "mana", "virtio_net", "vmxnet3", "xen_netfront", "vif"}
+"""Drivers of cards of virtual machines, by the names that ethtool prints."""
+LONGER_S = 60.0
+"""Window offered where a burst may pass first: its credit lasts for seconds to minutes."""
 FAST_Mbps = 10_000
 """From this speed on one queue or one small ring limits a path."""
 
@@ -96,6 +100,13 @@ def _clocks(left: HostSurvey, right: HostSurvey) -> Iterator[Finding]:
 def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[Finding]:
     find = partial(Finding, host.name)
     fast = (card.speed_Mbps or 0) >= FAST_Mbps
+    if card.driver in VIRTUAL_CARDS:
+        yield find(
+            f"{card.name} is the card of a virtual machine ({card.driver}): where its network lets "
+            f"a burst pass first, timing.seconds of {LONGER_S:.0f} shows the rate that stays; "
+            "after a first run netlab check names the burst and the times that leave it out",
+            explains="unsteady",
+        )
     if card.duplex == "half":
         yield find(
             f"{card.name} is half duplex: it cannot send and receive at the same time",

@@ -12,6 +12,7 @@ import yaml
 
 import netlab
 from netlab.results.store import Store
+from netlab.survey.commands import _answer, _in_words
 from tests.e2e.conftest import ANY_NOISE, below_gate, run_netlab
 
 RATE_MBPS, CREDIT = 20.0, "100mb"
@@ -76,3 +77,7 @@ def test_a_credit_that_ends_within_a_run_is_said_and_what_follows_is_the_answer(
     checked = run_netlab("check", str(study), "--results", str(tmp_path / "r"))
     assert "1 of 1 earlier runs began with a burst" in checked.stdout, checked.stderr
     assert "measure longer: timing.warmup_s of" in checked.stdout
+
+    answer = _answer(tmp_path / "r", ())
+    assert answer["disturbed"] and "measure longer" in _in_words(answer)
+    assert "quiet the hosts" not in _in_words(answer)

@@ -126,6 +126,12 @@ FAULTS = {
     ),
     "pause frames": ({"pauses": ("rx",)}, "pause frames (rx)", "ethtool -A eth2 rx off tx off"),
     "drops": ({"drops": {"rx_missed_errors": 7}}, "(rx_missed_errors 7)", "ethtool -S eth2"),
+    "cloud": (
+        {"driver": "ena"},
+        "eth2 is the card of a virtual machine (ena): where its network lets a burst pass first, "
+        "timing.seconds of 60 shows the rate that stays",
+        "",
+    ),
     "half duplex": ({"duplex": "half"}, "half duplex", "ethtool -s eth2 autoneg on"),
     "MTU": (
         {"mtu_B": 1400},
@@ -211,6 +217,18 @@ def test_it_is_valid(tmp_path_factory, os, cpu, driver, reason, rtt):
     assert study.streams == (1, 4, 32) or list(study.streams) == [1, 4, 32]
     warmup_s = study.timing.warmup_s
     assert warmup_s is None or warmup_s >= 20 * rtt / 1e3 - 0.1
+
+
+@pytest.mark.parametrize(("rtt_ms", "seconds"), [(0.1, 60.0), (1000.0, 100.0)])
+def test_a_window_beyond_a_clouds_burst_is_offered(tmp_path, rtt_ms, seconds):
+    ends = path(card=replace(CARD, driver="ena")).ends
+    hosts = {name: StudyHost(kind="ssh", address=name) for name in ("here", "there")}
+    lines = study_text("mine", hosts, (FoundPath(ends, rtt_ms),), ()).splitlines()
+    taken = [line for line in lines if not line.startswith("timing:")]
+    offered = [line.removeprefix("# ") if "# timing:" in line else line for line in taken]
+    assert written(tmp_path, "\n".join(offered)).timing.seconds == seconds
+    as_found = study_text("mine", hosts, (path(),), ())
+    assert "# timing:" not in as_found
 
 
 def test_what_stands_in_comments_is_valid_too(tmp_path):
