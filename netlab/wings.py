@@ -37,6 +37,8 @@ class Wing:
     """Functions that take a measured study and return its pages of the report."""
     page_prefixes: tuple[str, ...] = ()
     """Beginnings of the names of those pages' files, which no notebook's page takes."""
+    generators: Mapping[str, str] = field(default_factory=dict)
+    """Programs that send and receive, by the names that a study gives them: objects ``Tool``."""
     formats: tuple[str, ...] = ()
     """Formats of other tools' files, which ``netlab import`` reads."""
     stores: tuple[str, ...] = ()
@@ -103,6 +105,15 @@ def names() -> dict[str, str]:
 
 def _all(kind: str) -> tuple[str, ...]:
     return tuple(each for wing in wings().values() for each in getattr(wing, kind))
+
+
+def generators(core: Collection[str] = ()) -> dict[str, str]:
+    """Generators of all wings; none has the name of one of the core."""
+    found = _merged("generators")
+    if taken := sorted(found.keys() & set(core)):
+        text = f"a wing offers the generator {taken[0]}, which netlab has; remove that wing"
+        raise NetlabError(text, code="E-WING-006")
+    return found
 
 
 def pages() -> list[Any]:

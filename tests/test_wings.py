@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import click
-import guide
 import pytest
+from foreign_wings import install, shown_files
 
 from netlab import wings
 from netlab.cli.main import CORE, main
-
-PAGE = guide.DOCS / "wings.md"
-
-
-def install(folder: Path, files: dict[str, str]) -> dict[str, str]:
-    """Write what an installer writes, and return the environment that finds it."""
-    project = tomllib.loads(files["pyproject.toml"])["project"]
-    (folder / f"{next(name for name in files if name.endswith('.py'))}").write_text(
-        next(text for name, text in files.items() if name.endswith(".py")), encoding="utf-8"
-    )
-    about = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    about.mkdir()
-    head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    (about / "METADATA").write_text(head)
-    lines = [f"{k} = {v}" for k, v in project["entry-points"]["netlab.wings"].items()]
-    (about / "entry_points.txt").write_text("\n".join(["[netlab.wings]", *lines, ""]))
-    return {**os.environ, "PYTHONPATH": str(folder)}
 
 
 def netlab(*words: str, env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "netlab", *words]
     return subprocess.run(argv, capture_output=True, text=True, env=env, cwd=cwd)
-
-
-def shown_files() -> dict[str, str]:
-    """The files of the docs' package by their names."""
-    found = re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
-    return dict(found)
 
 
 def test_the_line_of_a_command_in_the_help_is_the_beginning_of_its_own_help():
@@ -55,7 +29,7 @@ def test_a_wing_of_another_package_reads_a_file_and_adds_a_page(tmp_path):
     folder, home = tmp_path / "packages", tmp_path / "home"
     folder.mkdir()
     home.mkdir()
-    env = {**install(folder, shown_files()), "NETLAB_HOME": str(home)}
+    env = {**install(folder, shown_files("netlab-tcpkali")), "NETLAB_HOME": str(home)}
     (home / "tcpkali.txt").write_text(
         "Aggregate bandwidth: 9360.0↓, 0.1↑ Mbps\nTest duration: 4 s.\n"
     )
@@ -104,3 +78,56 @@ def test_a_wing_that_cannot_be_used_is_an_error_that_names_it(tmp_path, module, 
     assert "trex" in line or "run" in line
     assert line.endswith(f"[{code}]")
     assert netlab("check", "--help", env=env, cwd=tmp_path).returncode == 0
+
+
+STUDY = """
+netlab: 1
+name: mine
+title: Mine
+hosts: {{left: {{kind: lab}}, right: {{kind: lab}}}}
+paths: {{cable: {{ends: [{{host: left}}, {{host: right}}]}}}}
+groups: [{{name: a, path: cable, sender: left, generator: {generator}}}]
+streams: [{streams}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("generator", "streams", "text"),
+    [
+        ("qperf", 4, "qperf runs at most 1 streams, not 4"),
+        ("qperv", 1, "or one that an installed wing offers"),
+    ],
+)
+def test_a_study_asks_for_a_generator_of_another_package(tmp_path, generator, streams, text):
+    env = install(tmp_path, shown_files("netlab-qperf"))
+    (tmp_path / "mine.yml").write_text(STUDY.format(generator=generator, streams=streams))
+    done = netlab("run", "mine.yml", env=env, cwd=tmp_path)
+    assert done.returncode == 2 and text in done.stderr, done
+    assert "'qperf'" in done.stderr or streams == 4
+    schema = netlab("schema", env=env, cwd=tmp_path)
+    assert '"qperf"' in schema.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("wing = Wing(generators={'iperf3': 'netlab_trex:TOOL'})", "E-WING-006"),
+        ("wing = Wing(generators={'trex': 'netlab_trex:TOOL'})\nTOOL = 1", "E-WING-007"),
+    ],
+)
+def test_a_generator_that_cannot_be_used_is_an_error_that_names_it(tmp_path, module, code):
+    project = '[project]\nname = "trex"\nversion = "1"\n'
+    project += '[project.entry-points."netlab.wings"]\ntrex = "netlab_trex:wing"\n'
+    files = {
+        "pyproject.toml": project,
+        "netlab_trex.py": f"from netlab.wings import Wing\n{module}",
+    }
+    env = install(tmp_path, files)
+    show = "import netlab.generators as g; g.tool_named('trex')"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=env)
+    assert done.returncode == 1 and "trex" in done.stderr, done
+    if code == "E-WING-006":
+        shown = netlab("schema", env=env, cwd=tmp_path)
+        assert shown.stderr.endswith(f"[{code}]\n"), shown
+    else:
+        assert "is not a netlab.generators.Tool of the name trex" in done.stderr

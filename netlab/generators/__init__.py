@@ -1,9 +1,19 @@
 """Runs by external tools (iperf3, iperf, nuttcp): same hosts, tuning, meters and columns."""
 
-from netlab.generators.tools import missing, require, tool_named, version_text, versions
+from netlab.generators.tools import (
+    Tool,
+    TransferRequest,
+    missing,
+    require,
+    tool_named,
+    version_text,
+    versions,
+)
 from netlab.generators.trial import TrialResult, run_trial
 
 __all__ = [
+    "Tool",
+    "TransferRequest",
     "TrialResult",
     "missing",
     "require",

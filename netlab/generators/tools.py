@@ -10,15 +10,17 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from netlab.errors import HostError
+from netlab import wings
+from netlab.errors import HostError, NetlabError
 from netlab.hosts.host import SILENCE_S, Host
 from netlab.outputs.iperf_text import Iperf2Run
 from netlab.outputs.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format
+from netlab.study.groups import Limits
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Tool:
     reads_all: bool = True
     stops_writes_since: tuple[int, int] | None = None
     server_stays: bool = False
+    limits: Limits = field(default_factory=Limits)
+    """Of a wing's tool; netlab's own stand with the study, which is checked without them."""
 
     def arguments(self, transfer: TransferRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
         snd, rcv = transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
@@ -253,7 +257,13 @@ cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | 
 
 def tool_named(name: str) -> Tool:
     """A tool, with the program that its environment variable names."""
-    tool = {tool.name: tool for tool in TOOLS}[name]
+    tool = {tool.name: tool for tool in TOOLS}.get(name)
+    if tool is None:
+        target = wings.generators()[name]
+        tool = wings.load(target)
+        if not isinstance(tool, Tool) or tool.name != name:
+            text = f"{target} is not a netlab.generators.Tool of the name {name}; mend its wing"
+            raise NetlabError(text, code="E-WING-007")
     return replace(tool, program=os.environ.get(tool.variable) or tool.program)
 
 

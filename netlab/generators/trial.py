@@ -59,6 +59,8 @@ def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) 
 
 
 def is_complete(tool: Tool, server: str, asked: TransferRequest) -> bool:
+    if tool.reads == "client":  # its server prints no result to wait for
+        return True
     try:
         _record(tool, server, "server", asked)
     except RunError:

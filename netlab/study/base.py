@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     field_validator,
     model_serializer,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from netlab import wings
 from netlab.files.paths import QUICK as QUICK
 from netlab.tuning.knobs import Frozen, key
 
@@ -51,9 +54,32 @@ def dealt(congestion: str) -> list[str]:
 
 
 StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
-Generator = Literal[
-    "netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"
-]
+GENERATORS = (
+    *("netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"),
+)
+
+
+class _Installed:
+    """A generator of netlab's, or one that an installed wing offers."""
+
+    @staticmethod
+    def check(name: str) -> str:
+        if name not in GENERATORS and name not in wings.generators(GENERATORS):
+            known = ", ".join(map(repr, (*GENERATORS, *wings.generators())))
+            expected = f"{known}, or one that an installed wing offers"
+            raise PydanticCustomError("literal_error", "{expected}", {"expected": expected})
+        return name
+
+    def __get_pydantic_core_schema__(self, _type: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(str))
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"enum": [*GENERATORS, *wings.generators(GENERATORS)], "type": "string"}
+
+
+Generator = Annotated[str, _Installed()]
 RecordLength = Annotated[int, Field(ge=0, le=64 * 1024 * 1024)]
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
 T = TypeVar("T")

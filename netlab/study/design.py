@@ -54,7 +54,6 @@ from netlab.study.factors import (
 from netlab.study.groups import (
     DRAIN_S,
     FILL_PACKET,
-    LIMITS,
     OWN,
     UDP,
     Group,
@@ -62,6 +61,7 @@ from netlab.study.groups import (
     check_factors,
     combinations,
     group_at,
+    limits_of,
     refusal,
     sends_datagrams,
     study_at,
@@ -362,7 +362,7 @@ class Study(Model, title="A study"):
         if group.generator == OWN:
             return
         for name in ("engine", "threads", "send", "socket", "policy", "latency"):
-            fits = name == "send" and self.send in LIMITS[group.generator].sends
+            fits = name == "send" and self.send in limits_of(group.generator).sends
             if not (fits or is_default(self, name)):
                 reason = f"is for netlab's own generator, and {where} takes {group.generator}"
                 raise ValueError(f"{name}: {reason}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from netlab import wings
 from netlab.errors import BadInput
 from netlab.study.base import (
     MAX_ROUNDS,
@@ -289,18 +290,29 @@ class Limits:
     buffer_at_each_end: bool = True
     sets_buffers: bool = True
     sends: tuple[str, ...] = ("copy",)
+    overhead_s: float = 1.0
+    """Time of a run besides warm-up and window on a path without RTT: to start and end the tool,
+    its margin, and half a second where it measures whole seconds only; measured on two CPUs."""
 
 
 LIMITS = {
     "iperf3": Limits(
         streams=128, record_length_B=1 << 20, buffer_at_each_end=False, sends=("copy", "sendfile")
     ),
-    "iperf2": Limits(),
-    "nuttcp": Limits(streams=128),
+    "iperf2": Limits(overhead_s=1.4),
+    "nuttcp": Limits(streams=128, overhead_s=0.5),
     "neper": Limits(sets_buffers=False),
     "iperf3-udp": Limits(streams=128, buffer_at_each_end=False),
-    "iperf2-udp": Limits(),
+    "iperf2-udp": Limits(overhead_s=1.4),
 }
+
+
+def limits_of(generator: str) -> Limits:
+    """Limits of a tool of netlab's, or of a wing's."""
+    if generator in LIMITS:
+        return LIMITS[generator]
+    limits: Limits = wings.load(wings.generators()[generator]).limits
+    return limits
 
 
 def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
@@ -320,7 +332,7 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
             return "congestion: udp has none"
     if group.generator == UDP:
         return ""
-    name, limits = group.generator, LIMITS[group.generator]
+    name, limits = group.generator, limits_of(group.generator)
     if limits.streams is not None and max(streams) > limits.streams:
         return f"{name} runs at most {limits.streams} streams, not {max(streams)}"
     if limits.record_length_B is not None and group.record_length_B > limits.record_length_B:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from netlab.errors import BadInput
 from netlab.study import OWN, Group, Study, slug
 from netlab.study.factors import OF_LINK, Combination, Levels, id_part, levels_json, link_name
-from netlab.study.groups import group_at, study_at
+from netlab.study.groups import UDP, group_at, limits_of, study_at
 
 FOUND = "found"
 """Stands in block ids for an MTU that is not set."""
@@ -167,12 +167,8 @@ def visit(study: Study, block_id: str, round: int = 1) -> Visit:
 VISIT_S = 2.0
 """Time of a visit besides its runs: to connect to the hosts, tune and revert them, and to save."""
 
-OVERHEAD_S = {
-    **{"netlab": 0.15, "udp": 0.5, "iperf3": 1.0, "iperf2": 1.4, "nuttcp": 0.5, "neper": 1.0},
-    **{"iperf3-udp": 1.0, "iperf2-udp": 1.4},
-}
-"""Time of a run besides warm-up and window on a path without RTT: to start and end the generator,
-its margin, and half a second where it measures whole seconds only."""
+OVERHEAD_S = {OWN: 0.15, UDP: 0.5}
+"""Time of a run besides warm-up and window on a path without RTT; tools have it in their limits."""
 
 OVERHEAD_RTTS = 3
 """Round trips that it takes besides."""
@@ -183,7 +179,10 @@ def run_s(study: Study, run: Run | None = None) -> float:
     if run is None:
         timed_s = study.timing.warmup_at() + study.timing.seconds
         return timed_s + study.latency.extra_s + OVERHEAD_S[OWN]
-    overhead_s = OVERHEAD_S[run.group.generator] + OVERHEAD_RTTS * study.rtt_s(run.link)
+    generator = run.group.generator
+    own_s = OVERHEAD_S.get(generator)
+    overhead_s = limits_of(generator).overhead_s if own_s is None else own_s
+    overhead_s += OVERHEAD_RTTS * study.rtt_s(run.link)
     return measuring_s(study, (run,)) + study.latency.extra_s + overhead_s
 
 

@@ -75,6 +75,7 @@ FOUND = {
 }
 KNOBS = ("tunings.knobs", "profiles.knobs", "profiles.records")
 ANOTHER: dict[str, Any] = {
+    "groups.generator": "iperf3",
     "hosts.profiles": {"inline": "openlab-2003-full"},
     "tunings.profile": "openlab-2003-full",
     "tunings.mtus_B": (1500,),

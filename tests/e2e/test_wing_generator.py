@@ -1,0 +1,68 @@
+"""A generator of another package measures like those of netlab: the one that the docs show."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import yaml
+from foreign_wings import install, shown_files
+
+from tests.e2e.conftest import ANY_NOISE
+
+STUDY = {
+    "netlab": 1,
+    "name": "two",
+    "title": "Two programs",
+    "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
+    "paths": {
+        "cable": {
+            "ends": [{"host": "left"}, {"host": "right"}],
+            "link": {"rate_Mbps": 1000.0},
+        }
+    },
+    "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
+    "factors": {"generator": ["netlab", "qperf"]},
+    "streams": [1],
+    "congestion": "reno",
+    "timing": {"rounds": 2, "seconds": 1.0},
+    "noise": ANY_NOISE,
+}
+
+
+@pytest.mark.timeout(200)
+def test_a_generator_that_the_docs_show_measures_beside_netlab(tmp_path):
+    (tmp_path / "packages").mkdir()
+    env = {
+        **install(tmp_path / "packages", shown_files("netlab-qperf")),
+        "NETLAB_HOME": str(tmp_path),
+    }
+    (tmp_path / "two.yml").write_text(yaml.safe_dump(STUDY))
+
+    def netlab(*words: str) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "netlab", *words]
+        return subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True)
+
+    checked = netlab("check", "two.yml")
+    assert "qperf: qperf 0" in checked.stdout, checked
+    done = netlab("run", "two.yml")
+    assert done.returncode == 0, done.stderr
+    code = (
+        "import netlab\n"
+        "r = netlab.Results('two.yml')\n"
+        "r.runs.to_csv('runs.csv')\n"
+        "r.report('site')\n"
+    )
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    runs = pd.read_csv(tmp_path / "runs.csv")
+    assert runs["flags"].isna().all(), runs[["generator", "flags", "message"]]
+    rates = runs.groupby("generator")["goodput_MBps"].agg(["count", "min", "max"])
+    assert list(rates["count"]) == [2, 2]
+    carried_MBps = 125 * 1448 / 1514
+    assert rates["min"].min() > 0.9 * carried_MBps and rates["max"].max() < 1.01 * carried_MBps
+    assert runs["generator_version"].dropna().str.startswith("qperf 0").any()
+    assert "qperf" in (tmp_path / "site" / "index.html").read_text()
