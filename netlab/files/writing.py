@@ -32,18 +32,33 @@ from netlab.files.reading import open_regular
 @contextlib.contextmanager
 def replaced(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """A hidden file that replaces another one at the end; a failure leaves the old one as it is."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        yield partial
-        if durable:
-            _flush(partial)
-        os.replace(partial, path)
-        if durable:
-            _flush(path.parent)
+        with names_file(path, partial):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield partial
+            if durable:
+                _flush(partial)
+            os.replace(partial, path)
+            if durable:
+                _flush(path.parent)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+@contextlib.contextmanager
+def names_file(path: Path, partial: Path | None = None) -> Iterator[None]:
+    """Name `path` in an error of writing it: that of a write or a close names no file.
+
+    So does one that names the hidden file which is written in its place.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename in (None, partial and str(partial)):
+            error.filename = str(path)
+        raise
 
 
 def _flush(path: Path) -> None:

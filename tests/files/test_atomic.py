@@ -31,7 +31,11 @@ import resource, sys
 from pathlib import Path
 from netlab.files.writing import write_text
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-write_text(Path(sys.argv[1]), "new" * 1000)
+try:
+    write_text(Path(sys.argv[1]), "new" * 1000)
+except OSError as error:
+    print(error.filename)
+    raise
 """
 
 
@@ -70,7 +74,7 @@ def test_text_that_cannot_be_encoded_or_has_no_room_leaves_the_old_file_and_no_o
     assert file.read_text() == "old" and os.listdir(file.parent) == ["file"]
     command = (sys.executable, "-c", TOO_LARGE, str(file))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "File too large" in done.stderr
+    assert "File too large" in done.stderr and done.stdout == f"{file}\n"
     assert file.read_text() == "old" and os.listdir(file.parent) == ["file"]
 
 
