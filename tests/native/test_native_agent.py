@@ -423,6 +423,22 @@ def test_a_run_goes_on_where_the_backlog_counters_are_masked(start_agent, gensin
     assert sink["meter"]["total"]["context_switches"] > 0
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts over /proc in a namespace of its own")
+@pytest.mark.parametrize(("option", "known"), [("hidepid=0", True), ("hidepid=2", False)])
+def test_a_proc_that_hides_processes_of_others_does_not_show_an_idle_host(
+    start_agent, gensink, option, known
+):
+    """The agent of an ordinary user sees its own processes alone there."""
+    own_mounts = ("unshare", "--mount", "--propagation", "slave")
+    mounts = f'mount -t tmpfs none /run && cp "$0" /run && mount -t proc -o {option} none /proc'
+    user = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+    agent = start_agent(
+        *own_mounts, "sh", "-c", f"{mounts} && exec {user} /run/gensink agent", gensink
+    )
+    agent.ask("meter others=1")
+    assert (checked(agent.ask("meter others=1"))["others"] is not None) == known
+
+
 def test_20_runs_leave_no_files_or_threads_behind(agent):
     def in_use() -> tuple[int, int]:
         proc = Path(f"/proc/{agent.process.pid}")

@@ -132,7 +132,7 @@ int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
 	for (size_t i = 0; i < out->count; i++)
 		if (out->process[i].pid)
 			out->process[kept++] = out->process[i];
-	out->count = kept;
+	out->count = kept && out->process[0].pid == 1 ? kept : 0;
 	return 0;
 }
 
@@ -248,6 +248,7 @@ void nl_process_since(const struct nl_process_scan *first, struct nl_others *out
 	memset(out, 0, sizeof(*out));
 	if (!first->count || nl_process_scan(&now, NL_SCAN_SECOND))
 		return;
-	nl_process_diff(first, &now, (int32_t)getpid(), tick_us, out);
+	if (now.count)
+		nl_process_diff(first, &now, (int32_t)getpid(), tick_us, out);
 	nl_process_scan_free(&now);
 }

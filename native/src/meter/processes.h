@@ -32,7 +32,8 @@ int nl_process_parse(const char *text, size_t len, struct nl_process *out);
  * first of two scans, and that of its parent in the second. */
 enum nl_scan_order { NL_SCAN_FIRST, NL_SCAN_SECOND };
 
-/* Scan /proc. 0, or -1 with errno: EOVERFLOW beyond NL_SCAN_MAX. */
+/* Scan /proc. 0, or -1 with errno: EOVERFLOW beyond NL_SCAN_MAX. Empty if process 1 is not seen: /proc then
+ * hides the processes of other users (hidepid). */
 int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order);
 void nl_process_scan_free(struct nl_process_scan *scan);
 
@@ -41,6 +42,6 @@ void nl_process_scan_free(struct nl_process_scan *scan);
 void nl_process_diff(const struct nl_process_scan *before, const struct nl_process_scan *after,
 		     int32_t self, uint64_t tick_us, struct nl_others *out);
 
-/* Time used by others than the caller since a first scan. Not known if that is empty, or the second
+/* Time used by others than the caller since a first scan. Not known if either is empty, or the second
  * one fails. */
 void nl_process_since(const struct nl_process_scan *first, struct nl_others *out);
