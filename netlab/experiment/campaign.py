@@ -139,6 +139,7 @@ def open_record(
     last = results_store.latest(directory)
     log = results_store.read_log(directory, last) if last is not None else None
     before = results_store.read_conditions(directory, last)
+    records = store.every_record()  # before anything is written: some may be of a newer netlab
     conditions = conditions_of(study, facts, lab, outer, before or Conditions())
     changed = before is None or any(
         before.keys.get(cell, now_key) != now_key for cell, now_key in conditions.keys.items()
@@ -168,7 +169,9 @@ def open_record(
     log = replace(log, contradictions={host: text for host, text in texts.items() if text})
     results_store.write_log(directory, log)
     asked = (v for v in visits(study) if v.outer == outer and v.link in facts)
-    kept = store.valid_runs(log.campaign) & {run.run_id for visit in asked for run in visit.runs}
+    kept = store.valid_runs(log.campaign, records) & {
+        run.run_id for visit in asked for run in visit.runs
+    }
     if last is not None and before is None and left_out(store, log.campaign):
         anew = "an older netlab measured them"
     return CampaignRecord(study, directory, log, kept, conditions, anew, set(store.parts()))

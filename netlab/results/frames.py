@@ -283,9 +283,10 @@ def raw(path: Path, columns: tuple[Column, ...] | None = None) -> pyarrow.Table:
             table = file.read(names if columns else None, use_threads=False)
         version = _version(table)
     if version not in map(str, READABLE_VERSIONS):
-        versions = f"this netlab reads {' and '.join(map(str, READABLE_VERSIONS))}"
-        reason = f"{printable(str(path))} has schema version {shown(version)}, {versions}"
-        raise NetlabError(reason, code="E-RESULTS-008")
+        readable = f"this netlab reads {min(READABLE_VERSIONS)} to {max(READABLE_VERSIONS)}"
+        reason = f"{printable(str(path))} has schema version {shown(version)}, {readable}"
+        remedy = "use the version of netlab that wrote it, or a newer one"
+        raise NetlabError(f"{reason}: {remedy}", code="E-RESULTS-008")
     return table.replace_schema_metadata({VERSION: version}) if columns else table
 
 

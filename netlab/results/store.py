@@ -44,6 +44,8 @@ from netlab.results.frames import (
 
 FOLDER, CONDITIONS = "campaigns", "conditions.json"
 CAMPAIGN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
+_AGAIN = re.compile(r"@r\d+~(\d+)$")
+"""End of the name of a part of a visit that was made again."""
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,9 @@ class Store:
         # a run that is measured again and fails does not take the place of one with a value
         ended = records["flags"].str.split(",").map(BROKEN.isdisjoint).astype(bool)
         valued = (ended & records["goodput_MBps"].notna()).to_numpy()
-        ranked = records["run_id"].where(belongs).iloc[np.argsort(valued, kind="stable")]
+        # the clock of a controller that is set back makes a later record start earlier
+        last = np.lexsort((np.arange(len(records)), _ages(records["part"]), valued))
+        ranked = records["run_id"].where(belongs).iloc[last]
         return belongs & ~ranked.duplicated(keep="last").sort_index()
 
     def _belongs(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
@@ -344,9 +348,12 @@ class Store:
         pairs = pd.Series(list(zip(parts, records["run_id"], strict=True)), records.index)
         return (parts.map(campaign_of) == last) | imported | pairs.isin(chosen)
 
-    def valid_runs(self, campaign: str | None = None) -> frozenset[str]:
+    def every_record(self) -> pd.DataFrame:
+        """Columns of all records that say which of them counts."""
+        return self._parts("runs", self.parts(), COUNTING)
+
+    def valid_runs(self, campaign: str | None, records: pd.DataFrame) -> frozenset[str]:
         """Ids of the runs with an unflagged record that was made under a campaign's conditions."""
-        records = self._parts("runs", self.parts(), COUNTING)
         good = records[(records["flags"] == "") & self._belongs(records, campaign)]
         return frozenset(good["run_id"])
 
@@ -446,6 +453,21 @@ class Store:
     def intervals(self) -> pd.DataFrame:
         """Interval samples of the runs that count."""
         return self.rows("intervals")
+
+
+def _ages(parts: pd.Series) -> np.ndarray:
+    """Rank of the part of each record by campaign and number; 0 for imported and older parts."""
+    codes, names = pd.factorize(parts)
+    ages = [_begun(str(name)) for name in names]
+    rank = {age: number for number, age in enumerate(sorted(set(ages)))}
+    return np.array([rank[age] for age in ages], dtype=int)[codes]
+
+
+def _begun(part: str) -> tuple[str, int, int]:
+    campaign, number = campaign_of(part), _AGAIN.search(part)
+    if not CAMPAIGN_ID.fullmatch(campaign):
+        return "", 0, 0
+    return *_age(campaign), int(number[1]) if number else 1
 
 
 def _places(records: pd.DataFrame) -> pd.MultiIndex:

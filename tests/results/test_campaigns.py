@@ -72,6 +72,20 @@ def test_without_a_campaign_the_last_record_of_a_run_counts(tmp_path):
     assert len(store.runs(superseded=True)) == 3
 
 
+def test_a_run_measured_again_counts_though_the_clock_was_set_back(tmp_path):
+    store = Store(tmp_path)
+    begin(tmp_path, FIRST)
+    add(store, f"{FIRST}~b@r1", run("r", 3600, FIRST, flags="interference"))
+    add(store, f"{FIRST}~b@r1~2", run("r", 7, FIRST, flags="interference"))
+    for number in range(3, 11):
+        add(store, f"{FIRST}~b@r1~{number}", run("q", 0, FIRST))
+    add(store, f"{FIRST}~b@r1~11", run("r", 0, FIRST))
+    assert (store.runs()["flags"] == "").all()
+    records = store.records()
+    counting = records.loc[~records["superseded"], "part"]
+    assert set(counting) == {f"{FIRST}~b@r1~{number}" for number in (10, 11)}
+
+
 def test_a_later_campaign_supersedes_without_deleting(tmp_path):
     store = Store(tmp_path)
     begin(tmp_path, FIRST)

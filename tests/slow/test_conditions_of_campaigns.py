@@ -30,6 +30,7 @@ from netlab.notebooks.progress import SilentNotebook
 from netlab.report.gate import box, recorded_by
 from netlab.report.gate import settings as method_settings
 from netlab.results import store as results_store
+from netlab.results.columns import SCHEMA_VERSION
 from netlab.results.conditions import left_out
 from netlab.results.store import Store
 from netlab.study.groups import GroupTiming
@@ -634,3 +635,17 @@ class Campaigns(RuleBasedStateMachine):
 
 TestCampaigns = Campaigns.TestCase
 TestCampaigns.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)
+
+
+def test_results_of_a_newer_netlab_stay_as_they_are(tmp_path, monkeypatch):
+    """A campaign begun in them would be the latest one, of which that netlab shows no record."""
+    facts = campaigns.facts()
+    with monkeypatch.context() as later:
+        later.setattr("netlab.results.frames.SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        campaigns.write(opened(tmp_path, facts), facts)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for now in (facts, campaigns.facts("bbr")):
+        with pytest.raises(NetlabError, match="this netlab reads") as caught:
+            opened(tmp_path, now, minutes=1)
+        assert caught.value.code == "E-RESULTS-008"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
