@@ -146,8 +146,8 @@ class Requests:
     first, so that no answer is taken for another request's.
     """
 
-    def __init__(self, channel: TuneChannel, *, timeout_s: float = 20.0):
-        self._channel, self._timeout_s = channel, timeout_s
+    def __init__(self, channel: TuneChannel, *, timeout_s: float = 20.0, where: str = ""):
+        self._channel, self._timeout_s, self._where = channel, timeout_s, where
         self._lock = threading.Lock()
         self._owed: str | None = None
 
@@ -176,17 +176,18 @@ class Requests:
             try:
                 answer = self._channel.receive(self._timeout_s)
             except TimeoutError as error:
-                message = f"the host did not answer in {self._timeout_s:g} s; {AFTERWARDS}"
+                waited = f"did not answer in {self._timeout_s:g} s"
+                message = f"{self._where}the host {waited}; {AFTERWARDS}"
                 raise TuningError(message, code="E-TUNING-002") from error
             except ValueError as error:
-                message = f"the host sent an answer that breaks its protocol: {error}"
+                message = f"{self._where}the host sent an answer that breaks its protocol: {error}"
                 raise TuningError(message, code="E-TUNING-030") from error
             except (EOFError, OSError) as error:
                 message = f"the connection to the host is gone: {error}; {AFTERWARDS}"
                 raise TuningError(message, code="E-TUNING-003") from error
             if answer.get("event") == "error":
                 self._owed = None
-                message = f"{answer.get('message')} ({answer.get('code')})"
+                message = f"{self._where}{answer.get('message')} ({answer.get('code')})"
                 raise TuneFault(message, reason=str(answer.get("code")), code="E-TUNING-017")
             unrestored = answer.get("event") == "unrestored"
             answers += map(_uncompared, answer.get("uncompared") or ())
@@ -324,7 +325,7 @@ class TuningSession:
         self._hold_s = hold_s
         self._where = f"{host}: " if host else ""
         self._clock, self._sleep, self._on_wait = clock, sleep, on_wait
-        self._requests = Requests(channel, timeout_s=timeout_s)
+        self._requests = Requests(channel, timeout_s=timeout_s, where=self._where)
         self._ready: dict[str, Any] | None = None
         self._changes: tuple[Change, ...] | None = None
         self.result = TuningResult(profile.name)
@@ -388,7 +389,7 @@ class TuningSession:
         try:
             answers = self._while_busy("recover")[:-1]
         except TuneFault as fault:
-            raise TuningError(f"{self._where}{fault}", code="E-TUNING-018") from fault
+            raise TuningError(str(fault), code="E-TUNING-018") from fault
         self.result.recovered.extend(answers)
         self.result.conflicts.extend(a for a in answers if a["knob"] == "host")
         failed = [_explained(answer) for answer in answers if answer.get("status") == "failed"]
@@ -410,7 +411,8 @@ class TuningSession:
                 if fault.reason != "in_use" or self._clock() >= until:
                     raise
                 if not noted:
-                    self._on_wait(f"{self._where}waiting up to {_BUSY_S:g} s: {fault}")
+                    reason = str(fault).removeprefix(self._where)
+                    self._on_wait(f"{self._where}waiting up to {_BUSY_S:g} s: {reason}")
                     noted = True
             self._sleep(0.05)
 
@@ -536,7 +538,8 @@ class TuningSession:
             self._revert()
         except TuningError as failure:
             cause, code = failure, "E-TUNING-015"
-            note = f"{self._where}the tuning of {self.interface}: {failure}"
+            reason = str(failure).removeprefix(self._where)
+            note = f"{self._where}the tuning of {self.interface}: {reason}"
         else:
             if not self.result.failed:
                 return

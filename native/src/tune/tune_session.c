@@ -209,8 +209,8 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	e->pending = 1;
 	if (nl_journal_save(&s->journal) == 0)
 		return e;
-	nl_fail(why, NL_REFUSED, "the journal cannot be written, so nothing was changed: %s",
-		strerror(errno));
+	nl_fail(why, NL_REFUSED, "the journal %s cannot be written, so nothing was changed: %s",
+		s->journal.path, strerror(errno));
 	if (is_new)
 		s->journal.count--;
 	else
@@ -260,7 +260,8 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 		return 0;
 	err = errno;
 	undo_entry(s, e);
-	return nl_knob_fail(why, -1, "the journal cannot be written, so the knob was reverted: %s", strerror(err));
+	return nl_knob_fail(why, -1, "the journal %s cannot be written, so the knob was reverted: %s",
+			    s->journal.path, strerror(err));
 }
 
 /* -- setting a knob ------------------------------------------------------------------- */
@@ -352,8 +353,9 @@ static enum step record_host(struct change *c)
 	c->is_watched_around = is_watched;
 	return GO_ON;
 failed:
-	nl_fail(&c->out->why, NL_REFUSED, "the state of the host cannot be recorded, so nothing was changed: %s",
-		strerror(errno));
+	nl_fail(&c->out->why, NL_REFUSED,
+		"the state of the host cannot be recorded beside %s, so nothing was changed: %s",
+		s->journal.path, strerror(errno));
 	return change_stop(c, NL_SET_REFUSED);
 }
 

@@ -318,6 +318,25 @@ def cache_mounted(site: Site, options: str) -> Result:
         return site.finished(site.measure())
 
 
+def run_mounted(site: Site, options: str) -> Result:
+    """The directory of host b's locks and journals, for its sshd and what that starts alone."""
+    mount = f"mkdir -p /run/netlab; mount -t tmpfs -o mode=700,{options} x /run/netlab; exec"
+    with served(site, mount):
+        return site.finished(site.measure())
+
+
+def run_filled(site: Site) -> Result:
+    """It fills up in a run: the journal cannot be written again, and goes in the end."""
+    with served(
+        site, "mkdir -p /run/netlab; mount -t tmpfs -o mode=700,size=1m x /run/netlab; exec"
+    ):
+        process = under_way(site)
+        fill = "cat /dev/zero > /run/netlab/fill"
+        inside = ("nsenter", "-t", site.servers["b"].pid, "-m", "sh", "-c", fill)
+        run(*inside, check=False)
+        return site.finished(process)
+
+
 def clocks_differ(site: Site) -> Result:
     """Host b has been up for longer, by its own clock."""
     with served(site, "exec unshare --time --monotonic 9000000 --boottime 9000000 --kill-child"):
@@ -414,6 +433,9 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "the monotonic clocks of the hosts differ": clocks_differ,
     "the disk of a host is full": lambda site: cache_mounted(site, "size=64k"),
     "a host has no inode left": lambda site: cache_mounted(site, "nr_inodes=2"),
+    "the disk of a host's journals is full": lambda site: run_mounted(site, "size=64k"),
+    "a host has no inode for a lock": lambda site: run_mounted(site, "nr_inodes=2"),
+    "the disk of a host's journals fills up during a run": run_filled,
     "the cache of a host is read-only": lambda site: cache_mounted(site, "ro"),
     "a host allows 40 open files": lambda site: wrapped(site, "ulimit -n 40"),
     "the agent has 3 MB of memory": lambda site: wrapped(
