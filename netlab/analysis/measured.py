@@ -394,7 +394,7 @@ def load_runs(
         warnings.simplefilter("always", Damaged)
         runs, places = store.counting(campaign, {*only, "study"} if only else ())
         if samples:
-            store.check("intervals", sorted(set(places["part"])))
+            store.check_samples(places)
     for warning in seen:
         warnings.warn(warning.message, stacklevel=3)
     damaged = tuple(str(one.message) for one in seen if one.category is Damaged)

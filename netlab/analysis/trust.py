@@ -233,9 +233,8 @@ def _damaged(m: Measured) -> Concern | None:
     if not m.damaged:
         return None
     repair = shlex.join(["netlab", "results", "repair", _short_path(m.results)])
-    text = (
-        f"{counted(len(m.damaged), 'damaged file')} of the results, whose records are missing here"
-    )
+    files = counted(len(m.damaged), "damaged file")
+    text = f"{files} of the results: records or samples are missing here"
     return Concern(DAMAGED, text, "; ".join(m.damaged), repair, f"!{repair}")
 
 

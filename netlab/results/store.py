@@ -212,7 +212,10 @@ IMPORTED = "imported@"
 
 
 class Damaged(UserWarning):
-    """A file of results is damaged, and its records are left out."""
+    """A file of results is damaged or missing, and its records or samples are left out."""
+
+
+CUT_COPY = "the results were copied while they were measured, or it was removed; copy them again"
 
 
 COUNTING = ("run_id", "started_at", "order", "flags", "goodput_MBps", "provenance_key")
@@ -301,14 +304,22 @@ class Store:
         return frame.assign(superseded=~self._counts(frame, campaign))
 
     def _check_campaigns(self) -> None:
-        """Refuse records of campaigns if there is none: nothing says which of them count."""
+        """Refuse records of campaigns if there is none: nothing says which of them count.
+
+        If some are missing, a :class:`Damaged` warning says so.
+        """
         of = {campaign_of(part) for part in self.parts()}
-        lost = sorted(one for one in of if CAMPAIGN_ID.fullmatch(one))
-        if lost and latest(self.directory) is None:
+        known = set(ids(self.directory))
+        lost = sorted(one for one in of - known if CAMPAIGN_ID.fullmatch(one))
+        if lost and not known:
             place = printable(str(self.directory / FOLDER))
             reason = f"{place} is missing, which says what the records of {lost[-1]} are of"
             remedy = "copy the whole directory of results, or measure again"
             raise NetlabError(f"{reason}; {remedy}", code="E-RESULTS-027")
+        for one in lost:
+            place = printable(str(folder(self.directory, one)))
+            reason = f"{place} is missing, which says what its records are of"
+            warnings.warn(f"{reason}: {CUT_COPY}", Damaged, stacklevel=4)
 
     def made_by(self, campaign: str) -> pd.DataFrame:
         """Runs that a campaign measured, whether they count or not, by start."""
@@ -428,17 +439,33 @@ class Store:
         }
         return frame_of_parts(tables, TABLES[table]) if tables else frame_of([], TABLES[table])
 
-    def check(self, table: str, parts: Iterable[str]) -> None:
-        """Read each file of some parts, for the warnings about damaged ones."""
-        for _ in self._files(table, parts):
-            pass
+    def check_samples(self, records: pd.DataFrame) -> None:
+        """Read the interval samples of some records, for warnings about damaged or lacking ones.
+
+        Samples are written before their runs, so that only a copy made meanwhile lacks some.
+        """
+        parts = records["part"].astype(str)
+        measured = records[records["goodput_MBps"].notna() & ~parts.str.startswith(IMPORTED)]
+        wanted = {str(part): set(runs) for part, runs in measured.groupby("part")["run_id"]}
+        files = {part: self._file("intervals", part) for part in sorted(parts.unique())}
+        lacking = {part: wanted[part] for part in wanted if not files[part].exists()}
+        for path, rows in self._files("intervals", files):
+            if "run_id" in rows.column_names:
+                sampled = pyarrow.compute.unique(rows["run_id"]).to_pylist()
+                lacking[path.stem] = wanted.get(path.stem, set()).difference(sampled)
+        for part, runs in lacking.items():
+            if runs:
+                file, count = printable(str(files[part])), len(runs)
+                reason = f"{file} lacks the samples of {count} run{'s' if count > 1 else ''}"
+                warnings.warn(f"{reason}: {CUT_COPY}", Damaged, stacklevel=3)
 
     def counting(
         self, campaign: str | None = None, only: Collection[str] = ()
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Runs that count, in planned order; and part and run id of each."""
+        """Runs that count, in planned order; and part, run id and goodput of each."""
         records = self._that_may_count(None, campaign, only)
-        return _that_count(records), records.loc[~records["superseded"], ["part", "run_id"]]
+        places = ["part", "run_id", "goodput_MBps"]
+        return _that_count(records), records.loc[~records["superseded"], places]
 
     def block(
         self, block_id: str | None = None, *, campaign: str | None = None

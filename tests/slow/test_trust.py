@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from pathlib import Path
 
+import measured_store
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.compute
 import pytest
 import synthetic
 from calibrated_samples import store_calibration
+from pyarrow import parquet
 from refusals import refused
 
 from netlab.analysis import answers, effects, findings, printed, then_and_now, trust
@@ -39,6 +45,48 @@ def test_a_damaged_file_is_a_concern_with_the_way_to_repair_it(tmp_path):
     assert concern.kind == trust.DAMAGED and victim.name in concern.reason
     assert concern.text.startswith("1 damaged file of the results")
     assert concern.command.startswith("netlab results repair ") and victim.exists()
+
+
+def without_samples(results: Path) -> tuple[Path, str]:
+    victim = min((results / "intervals").iterdir())
+    victim.unlink()
+    return victim, "lacks the samples of "
+
+
+def with_samples_of_before(results: Path) -> tuple[Path, str]:
+    """The samples of a visit were copied when its runs had not all been made."""
+    victim = min((results / "intervals").iterdir())
+    samples = parquet.read_table(victim)
+    first = samples["run_id"][0]
+    earlier = samples.filter(pyarrow.compute.equal(samples["run_id"], first))
+    parquet.write_table(earlier, victim)
+    return victim, "lacks the samples of 1 run:"
+
+
+def without_a_campaign(results: Path) -> tuple[Path, str]:
+    """The campaigns were copied before the last one began, which all its records are of."""
+    victim = results / "campaigns" / measured_store.CAMPAIGN
+    shutil.move(victim, victim.with_name("20260105T095959Z"))
+    log = victim.with_name("20260105T095959Z") / "campaign.json"
+    log.write_text(log.read_text().replace(victim.name, "20260105T095959Z"))
+    for part in ("runs", "intervals"):
+        file = min((results / part).iterdir())
+        shutil.copy(file, file.with_name(file.name.replace(victim.name, "20260105T095959Z")))
+    return victim, "is missing, which says what its records are of"
+
+
+@pytest.mark.parametrize("cut", [without_samples, with_samples_of_before, without_a_campaign])
+def test_results_that_were_copied_while_they_were_measured_are_named(tmp_path, cut):
+    results = tmp_path / "data" / "results"
+    measured_store.two_racks(results)
+    assert not load_measured(results).damaged
+    victim, words = cut(results)
+    before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    with pytest.warns(Damaged, match=words):
+        concern, *_ = trust.gate(load_measured(results))
+    assert concern.kind == trust.DAMAGED and str(victim) in concern.reason
+    assert "copied while they were measured" in concern.reason
+    assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before
 
 
 def test_a_whole_precise_campaign_passes_and_so_does_one_that_asks_no_precision(openlab):
