@@ -163,6 +163,30 @@ def data_link(site: Site, seconds: float) -> Result:
     return result or site.finished(process)
 
 
+FLOODS = {
+    "connections": "s = socket.socket(); s.setblocking(False); s.connect_ex(to); kept.append(s)",
+    "datagrams": "socket.socket(type=socket.SOCK_DGRAM).sendto(bytes(64), to)",
+}
+FLOOD = """
+import collections, socket, sys, time
+kept, to, end = collections.deque(maxlen=200), (sys.argv[1], int(sys.argv[2])), time.time() + 2
+while time.time() < end:
+    {}
+"""
+
+
+def flooded(site: Site, what: str) -> Result:
+    """A third host of the data network sends to the port of a run as fast as it can."""
+    middle, port = site.namespaces["mid"], re.compile(rf"{ADDRESSES['b'][2]}:(\d+) ")
+    run("ip", "-n", middle, "addr", "add", "198.18.0.9/24", "dev", "bridge")
+    process = under_way(site)
+    used = port.search(run(*site.inside("b", "ss", "-Htn")))
+    script = FLOOD.format(FLOODS[what])
+    flood = (sys.executable, "-c", script, ADDRESSES["b"][2], used[1] if used else "")
+    run(*site.inside("mid", *flood))
+    return site.finished(process)
+
+
 def address_moved(site: Site) -> Result:
     """The data address of host b moves to an interface that leads nowhere."""
     process = under_way(site)
@@ -413,6 +437,8 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "the data link is cut": lambda site: data_link(site, 0),
     "the data link is down for 1 s": lambda site: data_link(site, 1),
     "both management links are cut": lambda site: cut_off(site, under_way(site), *ADDRESSES),
+    "a third host floods the data port with connections": lambda site: flooded(site, "connections"),
+    "a third host floods the data port with datagrams": lambda site: flooded(site, "datagrams"),
     "a link of the path drops large packets": run_in_black_hole,
     "`check`: a link of the path drops large packets": check_in_black_hole,
     "the agent is killed": lambda site: killed(site, "agent"),
