@@ -18,16 +18,21 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 from imports.test_import_damage import imports_or_refuses
+from measure import scripted
 
 from netlab.bundle.pack import stated_versions, unpacked
 from netlab.bundle.verify import changed_files
 from netlab.errors import NetlabError
 from netlab.fleet.inventory import load_inventory
-from netlab.hosts import host
+from netlab.generators.tools import TransferRequest, tool_named
+from netlab.generators.trial import audit_counts, flow_of, parse_answers
+from netlab.hosts import host, path
 from netlab.hosts.host import LineProcess
-from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
-from netlab.results.frames import read
+from netlab.measure.record import interval_rows
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION
+from netlab.results.frames import checked, joined, read
 from netlab.results.store import read_log
+from netlab.survey import probe
 
 HOSTS = b"""netlab: 1
 hosts:
@@ -112,6 +117,35 @@ def read_answers(file: Path) -> None:
         pass
 
 
+TOOL, TRANSFER = (
+    tool_named("iperf3"),
+    TransferRequest("127.0.0.1", 12000, 12001, 2, 1, 131072, "cubic", 1),
+)
+REQUEST = scripted.request(record_length_B=131072, warmup_ms=200, window_ms=500)
+METER = {"window": None, "total": None}
+
+
+def read_run_of_a_tool(file: Path) -> None:
+    """The server's half of a run: to samples that can be stored."""
+    client = recorded("iperf3-study-client.json").decode()
+    answers = parse_answers(TOOL, client, file.read_text("utf-8", "replace"), TRANSFER)
+    flow = flow_of(answers, REQUEST, 0.1, METER, METER)
+    audit_counts(flow, answers, TOOL)
+    checked(joined(interval_rows("run", (flow,)), INTERVAL_COLUMNS), INTERVAL_COLUMNS)
+
+
+PING = (
+    b"5 packets transmitted, 5 received, 0% packet loss\nrtt min/avg/max = 0.031/0.042/0.061 ms\n"
+)
+SURVEY = Path(__file__).parent / "survey" / "recorded" / "virtual-machine.txt"
+"""Texts of ip, ethtool, tc and others."""
+
+
+def read_survey(file: Path) -> None:
+    for interface in probe.parse("there", file.read_text("utf-8", "replace")).interfaces:
+        interface.text()
+
+
 LOG = (
     b'{"campaign": "20260105T100000Z", "key": "cd56", "started_at": "2026-01-05T10:00:00+00:00",'
     b'"study": "two-racks", "study_digest": "0123456789abcdef", "version": "0.1.0",'
@@ -130,6 +164,9 @@ READERS: dict[str, tuple[Callable[[Path], object], Callable[[], bytes]]] = {
     ),
     "JSON of a tool": (read_import, lambda: recorded("iperf3-parallel.json")),
     "lines of a tool": (read_import, lambda: recorded("iperf2-parallel.txt")),
+    "run of a tool": (read_run_of_a_tool, lambda: recorded("iperf3-study-server.json")),
+    "survey": (read_survey, SURVEY.read_bytes),
+    "ping": (lambda file: path.parse(file.read_text("utf-8", "replace"), ""), lambda: PING),
     "answers": (read_answers, lambda: b'{"event": "ready", "run": 1}\n{"event": "x"}\n'),
 }
 """Reader of a file, and what it reads."""
