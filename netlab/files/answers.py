@@ -370,6 +370,7 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
             **_REVERTED,
             **_REVERTED_MORE,
             "status": _integer(255),
+            "full": FLAG,
             "times": TEXT,
             "size": COUNT,
             "output": OUTPUT,

@@ -44,8 +44,8 @@ tool= watch=
 trap '[ -z "$tool" ] || kill -KILL -- "-$tool"; [ -z "$watch" ] || kill "$watch"
 cd /; rm -rf "$dir"' EXIT 2>/dev/null
 trap 'exit 1' HUP INT TERM PIPE
+{ : >"$dir/out" && : >"$dir/times"; } || exit 1
 exec 2>/dev/null 3<&0
-: >out
 if [ "$hold" = 1 ]; then say ready; read -r _ || exit 0; fi
 timeout -k "$kill" "$limit" "$@" </dev/null >out 2>&1 3<&- &
 tool=$!
@@ -81,8 +81,11 @@ fi
 wait "$tool"
 status=$?
 times >times
-say ended ",\"status\":$status,\"times\":\"$(tail -n 1 times)\",\"size\":$(wc -c <out)\
-,\"output\":\"$(printed)\""
+# tools write a stream's data there too, and remove them
+head -c 262144 /dev/zero >spare
+[ "$(wc -c <spare)" = 262144 ] && full=false || full=true
+say ended ",\"status\":$status,\"full\":$full,\"times\":\"$(tail -n 1 times)\"\
+,\"size\":$(wc -c <out),\"output\":\"$(printed)\""
 """
 
 _TIME = r"([0-9]{1,9})m([0-9]{1,9}(?:\.[0-9]{1,9})?)s"
@@ -215,6 +218,10 @@ class RemoteProcess:
             user_min, user_s, system_min, system_s = map(float, found.groups() if found else "0000")
             cpu_s = 60 * (user_min + system_min) + user_s + system_s
             self._exit = Exit(answer["status"], self._printed, cpu_s)
+            if answer["full"]:
+                place = "the temporary directory of that user (TMPDIR, or /tmp)"
+                message = f"{self._name}: {place} has less than 256 KiB free"
+                raise RunError(message, reason="limit", code="E-TOOL-050")
         return answer
 
 

@@ -229,13 +229,14 @@ class LineProcess:
 
     def _fail(self, what: str, exit_status: int | None = None, *, code: str) -> NoReturn:
         message, output = f"{os.path.basename(self.argv[0])} {what}", self._pipe.stderr_text()
-        more: dict[str, Any] = {"command": self.argv, "exit_status": exit_status}
+        more: dict[str, Any] = {"command": shown(self.argv), "exit_status": exit_status}
         raise HostError(self.host, message, output=output, code=code, **more)
 
     def _fail_gone(self, what: str, *, code: str) -> NoReturn:
         status = self._pipe.exit_status(1.0)
         if lost := self._pipe.lost():
-            more: dict[str, Any] = {"command": self.argv, "output": self._pipe.stderr_text()}
+            output = self._pipe.stderr_text()
+            more: dict[str, Any] = {"command": shown(self.argv), "output": output}
             raise HostError(self.host, lost, code="E-HOST-011", **more) from None
         if status in CANNOT_EXECUTE:
             what = (

@@ -349,6 +349,18 @@ def run_mounted(site: Site, options: str) -> Result:
         return site.finished(site.measure())
 
 
+def tool_mounted(site: Site, options: str) -> Result:
+    """The temporary directory of host b, where a tool's output is until it ends."""
+    place, config = site.state / "b" / "temporary", site.state / "b" / "sshd_config"
+    place.mkdir()
+    study = site.study.read_text().replace("sender: a}", "sender: a, generator: iperf3}")
+    study = "".join(line for line in study.splitlines(True) if not line.startswith("socket:"))
+    set_env = config.read_text().replace("SetEnv ", f"SetEnv TMPDIR={place} ")
+    mount = f"mount -t tmpfs -o mode=1777,{options} x {place}; exec"
+    with changed(site.study, study), changed(config, set_env), served(site, mount):
+        return site.finished(site.measure())
+
+
 def run_filled(site: Site) -> Result:
     """It fills up in a run: the journal cannot be written again, and goes in the end."""
     with served(
@@ -462,6 +474,8 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "the disk of a host's journals is full": lambda site: run_mounted(site, "size=64k"),
     "a host has no inode for a lock": lambda site: run_mounted(site, "nr_inodes=2"),
     "the disk of a host's journals fills up during a run": run_filled,
+    "the output of a tool fills the disk of a host": lambda site: tool_mounted(site, "size=8k"),
+    "a host has no inode for the output of a tool": lambda site: tool_mounted(site, "nr_inodes=2"),
     "the cache of a host is read-only": lambda site: cache_mounted(site, "ro"),
     "a host allows 40 open files": lambda site: wrapped(site, "ulimit -n 40"),
     "the agent has 3 MB of memory": lambda site: wrapped(
