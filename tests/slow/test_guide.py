@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -62,18 +63,46 @@ def test_links_lead_to_files_and_every_page_and_command_is_reached():
 ROOT = guide.DOCS.parent
 
 
-def test_the_documentation_is_built_without_a_warning_and_has_the_whole_api(tmp_path):
+@pytest.mark.timeout(900)
+def test_the_documentation_has_the_whole_api_and_every_notebook_with_its_charts(tmp_path):
     make = (ROOT / "Makefile").read_text()
     (options,) = re.findall(r"/sphinx-build (.*) build/docs$", make, re.M)
     command = (sys.executable, "-m", "sphinx", *options.split(), str(tmp_path))
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=290, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=880, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     for page in guide.DOCS.glob("*.md"):
         assert (tmp_path / "docs" / f"{page.stem}.html").is_file()
     assert (tmp_path / "native" / "PROTOCOL.html").is_file()
-    api = (tmp_path / "docs" / "api.html").read_text()
+    api = "".join(page.read_text() for page in (tmp_path / "docs").glob("api-*.html"))
     shown = set(re.findall(r'<dt class="[^"]*" id="netlab\.([\w.]+)"', api))
     assert shown >= {*netlab.__all__} - {"__version__"}
     assert shown >= {"Study.plan", "Results.cells", "Results.charts"}
+    assert shown >= {"face.views.ResultTables.effects", "face.views.ResultCharts.drift"}
+    made = re.compile(r"^class (\w+).*?(?=^class |\Z)", re.M | re.S)
+    for path in (ROOT / "netlab").rglob("*.py"):
+        for one in made.finditer(path.read_text(encoding="utf-8")):
+            if "Made by :" in one[0] and one[1] != "Document":  # its kinds are shown
+                module = ".".join(path.relative_to(ROOT / "netlab").with_suffix("").parts)
+                assert f"{module}.{one[1]}" in shown
+    gallery = (tmp_path / "docs" / "gallery.html").read_text()
+    for source in (ROOT / "notebooks").glob("*.ipynb"):
+        page = (tmp_path / "notebooks" / f"{source.stem}.html").read_text()
+        assert str(ROOT) not in page, "no path of the machine that built it"
+        assert f"notebooks/{source.stem}.html" in gallery
+        if source.stem[:2] > "02":  # the others measure
+            assert "Traceback" not in page and 'src="data:image/svg+xml' in page
+            assert (tmp_path / "_images" / f"{source.stem}.svg").is_file()
+
+
+def test_the_documentation_reads_no_results_of_the_user(tmp_path):
+    """A study of the user that has an example's name stays out of its pages."""
+    code = "import gallery, netlab; from unittest import mock; gallery.setup(mock.Mock())"
+    (tmp_path / "data" / "results" / "openlab-2003" / "runs").mkdir(parents=True)
+    done = subprocess.run(
+        (sys.executable, "-c", f"{code}; print(netlab.Results('openlab-2003').directory)"),
+        env={**os.environ, "NETLAB_HOME": str(tmp_path), "PYTHONPATH": str(guide.DOCS)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stderr, done.stdout.strip()) == ("", str(ROOT / "data/examples/openlab-2003"))
