@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from netlab.files.tables import Table
 from netlab.files.writing import parse_json
 from netlab.measure.bottleneck import (
     ASKED,
+    ENDS,
     LIMITED_SHARE,
+    NUMBERS,
     SHAPED,
     SLAVE,
     SLOW_START,
+    TEXTS,
     VERDICTS,
     Evidence,
     bottleneck,
@@ -190,8 +194,13 @@ def _two_digits(value: float) -> str:
 def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
     """Bottleneck of each cell, by most of its runs."""
     cells: dict[tuple, list[dict]] = {}
-    # once: a conversion a group takes most of the time
-    for record in valid(runs).to_dict("records"):
+    good = valid(runs)
+    numbers = [name for name in NUMBERS if name in good and name not in CELL_KEYS]
+    texts = [name for name in (*CELL_KEYS, *TEXTS) if name in good]
+    # a missing integer as NaN: as NA it raises an error in each of many conversions to a number
+    columns = good[texts].join(good[numbers].astype("float64"))
+    # once: a conversion a group takes most of the time, and that of all columns fills the memory
+    for record in columns.to_dict("records"):
         cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
     rows = []
     for key, records in cells.items():
@@ -211,15 +220,16 @@ QUEUES = ("group", "streams", "runs", "receive_cpus", "receive_queues", "streams
 
 def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
     """Drop, error and pause counters that grew, of each end's card, and what they mean."""
-    counted = runs[runs["card_counters"].notna()]
+    counted = runs.loc[runs["card_counters"].notna(), [*ENDS, "card_counters", "provenance"]]
     if counted.empty:
         return None
     grown = defaultdict(list)
+    facts = cache(partial(parse_json, where="provenance"))  # most runs of a block share theirs
     for row in counted.itertuples():
         ends = parse_json(row.card_counters, "card_counters")
         if not any(ends.values()):
             continue
-        hosts = parse_json(row.provenance or "{}", "provenance").get("hosts") or {}
+        hosts = facts(row.provenance or "{}").get("hosts") or {}
         for end, values in ends.items():
             driver = (hosts.get(getattr(row, end)) or {}).get("nic_driver")
             for name, value in values.items():
@@ -295,6 +305,10 @@ def ceilings_table(runs: pd.DataFrame, cells: pd.DataFrame) -> Table | None:
 # CPU time that a byte of payload costs: all cores of the machines over the goodput.
 
 COLUMNS = (*CELL_KEYS, "cpu_s_per_GB", "low", "high", "n")
+OF_BUSY = (
+    *("path", "sender", "receiver", "sender_cpu_percent", "receiver_cpu_percent", "provenance"),
+)
+"""Columns that the busy time of a run is computed from."""
 
 
 def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
@@ -302,7 +316,8 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     good = usable(runs)
     texts = good["provenance"].unique()
     facts = {text: parse_json(text or "{}", "provenance").get("hosts") or {} for text in texts}
-    busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]
+    rows = good[list(OF_BUSY)].to_dict("records")
+    busy = [_busy_cores(row, facts[row["provenance"]], study) for row in rows]
     cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
     by_cell = good.assign(cost=cost).dropna(subset="cost").groupby(list(CELL_KEYS), sort=False)
     frame = by_cell["cost"].agg(cpu_s_per_GB="median", low="min", high="max", n="size")

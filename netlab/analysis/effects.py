@@ -240,19 +240,22 @@ def mean_difference(pairs: Sequence[Pair], confidence: float = 0.95) -> cells.In
 def _standard_error(
     values: np.ndarray, cell: np.ndarray, place: np.ndarray, weights: np.ndarray
 ) -> tuple[float, float]:
-    """Standard error of a weighted sum of the cells' means, and its degrees of freedom."""
+    """Standard error of a weighted sum of the cells' means, and its degrees of freedom.
+
+    A round has a part of its own in each of its cells, so that the matrices of a round are not
+    needed: their roots scale the values of a cell, which have one weight.
+    """
     count = np.bincount(cell)
     residual = values - (np.bincount(cell, values) / count)[cell]
-    share = (cell[:, None] == cell) / count[cell]  # what each value has in each fitted one
     pull = (weights / count)[cell]
     variance, designs = 0.0, []
     for number in range(place.max() + 1):
         here = np.flatnonzero(place == number)
-        left, vectors = np.linalg.eigh(np.eye(len(here)) - share[np.ix_(here, here)])
+        left = 1 - (np.bincount(cell[here], minlength=len(count)) / count)[cell[here]]
         scale = np.where(left > CONVERGED, 1 / np.sqrt(np.maximum(left, CONVERGED)), 0.0)
-        corrected = (vectors * scale) @ (vectors.T @ pull[here])
+        corrected = scale * pull[here]
         variance += float(residual[here] @ corrected) ** 2
-        design = -share[:, here] @ corrected
+        design = -(np.bincount(cell[here], corrected, len(count)) * (1 / count))[cell]
         design[here] += corrected
         designs.append(design)
     products = np.array(designs) @ np.array(designs).T

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -107,11 +107,20 @@ def stability(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
 
-def _shuffled(series: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
-    """Residuals with the visits in a random order."""
+def _shuffled(series: pd.DataFrame, rng: np.random.Generator) -> Callable[[], np.ndarray]:
+    """Gives the residuals with the visits in a random order, another one at each call."""
     visit = series["visit"].to_numpy()
-    order = rng.permutation(visit.max() + 1)
-    return series["scaled"].to_numpy()[np.argsort(order[visit], kind="stable")]
+    of_visits = series["scaled"].to_numpy()[np.argsort(visit, kind="stable")]
+    lengths = np.bincount(visit)
+    starts, places = np.cumsum(lengths) - lengths, np.arange(len(visit))
+
+    def values() -> np.ndarray:
+        # not sorted by run: a permutation of 10^5 runs in 2,000 visits would take ten times as long
+        chosen = np.argsort(rng.permutation(len(lengths)))
+        own = lengths[chosen]
+        return of_visits[np.repeat(starts[chosen] - (np.cumsum(own) - own), own) + places]
+
+    return values
 
 
 def _p(seen: float, draw: Callable[[], float]) -> float:
@@ -128,7 +137,8 @@ def _drift(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
     def slope(values: np.ndarray) -> float:
         return abs(float((time * values).sum())) / spread if spread else 0.0
 
-    p = _p(slope(series["scaled"].to_numpy()), lambda: slope(_shuffled(series, rng)))
+    shuffled = _shuffled(series, rng)
+    p = _p(slope(series["scaled"].to_numpy()), lambda: slope(shuffled()))
     span_h = float(np.ptp(hours))
     hourly = span_h >= HOURLY_FROM_H
     estimate, low, high = (
@@ -181,7 +191,8 @@ def _step(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
     """The largest change of level, by the maximum of the CUSUM statistic."""
     statistic = _cusum(series["scaled"].to_numpy())
     place = int(np.argmax(statistic)) + 1
-    p = _p(statistic[place - 1], lambda: _cusum(_shuffled(series, rng)).max())
+    shuffled = _shuffled(series, rng)
+    p = _p(statistic[place - 1], lambda: _cusum(shuffled()).max())
     before, after = series["logs"][:place], series["logs"][place:]
     estimate = 100 * math.expm1(after.median() - before.median())
     at = series["started_at"][place]
@@ -245,17 +256,58 @@ def _correlation(series: pd.DataFrame, rng: np.random.Generator) -> tuple:
 # Load a measured study: its file, its stored runs, and the cells they make.
 
 MadeT = TypeVar("MadeT")
-Samples = Callable[[Collection[str] | None], pd.DataFrame]
-"""Gives the interval samples of some runs, by their ids, or of all that count."""
+
+PARTS_AT_ONCE = 100
+"""Files whose samples are in memory together; each has those of one visit."""
 
 
-def samples_in(intervals: pd.DataFrame) -> Samples:
-    """Samples of a frame that is already in memory."""
+class Samples(Protocol):
+    """Interval samples of the runs that count, read when asked for."""
 
-    def some(run_ids: Collection[str] | None) -> pd.DataFrame:
-        return intervals if run_ids is None else intervals[intervals["run_id"].isin(run_ids)]
+    def __call__(self, run_ids: Collection[str] | None) -> pd.DataFrame:
+        """Samples of some runs, by their ids, or of all."""
 
-    return some
+    def batches(self, only: Collection[str] = ()) -> Iterator[pd.DataFrame]:
+        """Samples of all runs, those of some at a time, in their order; all of a run together.
+
+        Some columns only, if they are named.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class SamplesInMemory:
+    intervals: pd.DataFrame
+
+    def __call__(self, run_ids: Collection[str] | None) -> pd.DataFrame:
+        frame = self.intervals
+        return frame if run_ids is None else frame[frame["run_id"].isin(run_ids)]
+
+    def batches(self, only: Collection[str] = ()) -> Iterator[pd.DataFrame]:
+        frame, wanted = self.intervals, {"run_id", *only}
+        yield frame[[name for name in frame if name in wanted]] if only else frame
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSamples:
+    store: Store
+    places: pd.DataFrame
+    """Part and run id of each run that counts."""
+
+    def __call__(self, run_ids: Collection[str] | None) -> pd.DataFrame:
+        places = self.places
+        return self._read(places if run_ids is None else places[places["run_id"].isin(run_ids)])
+
+    def batches(self, only: Collection[str] = ()) -> Iterator[pd.DataFrame]:
+        part = self.places["part"].astype(str)
+        parts = sorted(part.unique())
+        for start in range(0, len(parts), PARTS_AT_ONCE):
+            some = part.isin(parts[start : start + PARTS_AT_ONCE])
+            yield self._read(self.places[some], only)
+
+    def _read(self, places: pd.DataFrame, only: Collection[str] = ()) -> pd.DataFrame:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Damaged)  # each is known since its check
+            return self.store.rows_of("intervals", places, only)
 
 
 def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured], MadeT]:
@@ -278,7 +330,7 @@ class Measured:
     bottlenecks: pd.DataFrame
     results: Path
     samples: Samples | None = None
-    """Reads them when asked: they are a hundred times as many as the runs."""
+    """They are a hundred times as many as the runs."""
     campaign: str | None = None
     damaged: tuple[str, ...] = ()
     """What is wrong with each damaged file of the results."""
@@ -334,7 +386,9 @@ def from_frames(
     study: Study, runs: pd.DataFrame, intervals: pd.DataFrame | None, results: Path
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
-    return _measured(study, runs, None if intervals is None else samples_in(intervals), results)
+    return _measured(
+        study, runs, None if intervals is None else SamplesInMemory(intervals), results
+    )
 
 
 def _measured(study: Study, runs: pd.DataFrame, samples: Samples | None, results: Path) -> Measured:
@@ -413,14 +467,8 @@ def load_runs(
     if names != [design.name]:
         text = f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}"
         raise BadInput(text, where=str(directory), key="study", code="E-ANALYSIS-012")
-
-    def read(run_ids: Collection[str] | None) -> pd.DataFrame:
-        some = places if run_ids is None else places[places["run_id"].isin(run_ids)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Damaged)  # each is known since its check
-            return store.rows_of("intervals", some)
-
-    return LoadedRuns(design, runs, read, directory, campaign, damaged)
+    samples_of_runs = StoredSamples(store, places)
+    return LoadedRuns(design, runs, samples_of_runs, directory, campaign, damaged)
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:

@@ -66,13 +66,15 @@ def of_streams(m: Measured) -> pd.DataFrame:
     A direction (``way``) is shared for itself. Runs that broke off are left out, and those of a
     generator that does not count each stream.
     """
-    if m.intervals is None:
+    if m.samples is None:
         return pd.DataFrame(columns=list(STREAM_COLUMNS))
     several = ended(m.runs[m.runs["streams"] > 1])
-    inside = m.intervals[m.intervals["in_window"]]
-    inside = inside[inside["run_id"].isin(several["run_id"])]
-    keys = ["run_id", "direction", "stream"]
-    sums = inside.groupby(keys, as_index=False)[["bytes", "interval_s"]].sum()
+    keys, parts = ["run_id", "direction", "stream"], []
+    for samples in m.samples.batches((*keys, "bytes", "interval_s", "in_window")):
+        inside = samples[samples["in_window"]]
+        inside = inside[inside["run_id"].isin(several["run_id"])]
+        parts.append(inside.groupby(keys, as_index=False)[["bytes", "interval_s"]].sum())
+    sums = pd.concat(parts).sort_values(keys, ignore_index=True)
     sums = sums.merge(several[["run_id", *CELL_KEYS, "round", "congestion"]], on="run_id")
     of_way = sums.groupby(["run_id", "direction"])
     counted = of_way["stream"].transform("size") == sums["streams"]
@@ -256,7 +258,7 @@ def timelines_of(m: Measured, group: str) -> list[OverTime]:
     """Run nearest to the mean index of each of the least even cells of a group."""
     drawn: list[OverTime] = []
     known, streams = of_jain(m), of_streams(m)
-    if m.intervals is None:
+    if m.samples is None:
         return drawn
     known, streams = (
         frame[(frame["group"] == group) & (frame["way"] == "forward")] for frame in (known, streams)
@@ -268,7 +270,7 @@ def timelines_of(m: Measured, group: str) -> list[OverTime]:
         wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
         indices = pd.Series(np.atleast_1d(jain(wide.to_numpy())), wide.index)
         run_id = str((indices - cell["jain_index"]).abs().idxmin())
-        own = m.intervals[m.intervals["run_id"] == run_id]
+        own = m.samples({run_id})
         rtt_s = 0.0 if pd.isna(rtts_us[run_id]) else rtts_us[run_id] / 1e6
         rates = rates_over_time(own[own["direction"] == "forward"], rtt_s)
         if len(rates) > 1:

@@ -211,7 +211,15 @@ NAME_IN, MOST_NAMES = 0.2, 8
 SPREAD, JITTER = 0.26, 0.16
 """Half the height or width that the dots of one row or position are spread over."""
 
+REPEATS = ("run_id", "flags", "goodput_MBps", "burst_MBps", "sustained_MBps")
+"""Columns of runs that charts of every repeat need besides those of their design."""
+
+MOST_DOTS = 2_000
+"""Runs of a chart that have a dot each; of more, each cell has its median and a bar."""
+
 REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
+REACH = (5, 50, 95)
+RANGES_CAPTION = "Medians of the valid runs; bars: from the 5th to the 95th percentile."
 BURST_CAPTION = "Dotted: from the burst of an unsteady run to what it sustained."
 LATENCY_CAPTION = "RTT within the window less RTT before the streams: medians of the rounds."
 PERCENTILES_CAPTION = "Probes of all runs of a cell together, as far as there are enough."
@@ -251,12 +259,13 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
     """Draw every repeat as a dot in the row of its cell; a flagged run is a cross."""
     ax, rows = _rows(runs, labels, ax)
     style, words = {**drawing.other_style(0), "linestyle": "none", "markersize": 4}, []
+    draw = _dots if len(runs) <= MOST_DOTS else _range
     for row, (label, cell) in enumerate(rows):
-        values = _dots(ax, cell, row, style, label)
+        values = draw(ax, cell, row, style, label)
         text = f"median {np.median(values):.4g} of {len(values)}" if len(values) else "no valid run"
         words.append(f"{label}: {text}{_burst_text(cell)}")
     ax.set(xlabel="goodput, MB/s", xlim=(0, None))
-    alt = f"Dots of the goodput of every run, MB/s, one row a cell. {'; '.join(words)}."
+    alt = f"{_drawn_runs(runs)}, MB/s, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, _repeats_caption(runs))
 
 
@@ -282,12 +291,34 @@ def _dots(
     return values[good]
 
 
+def _range(
+    ax: Axes, cell: pd.DataFrame, at: float, style: dict, name: str, *, upright: bool = False
+) -> np.ndarray:
+    """Draw the median of the valid runs of a cell and a bar over most; return valid values."""
+    values = cell["goodput_MBps"].to_numpy(dtype=float)[valid_runs(cell)]
+    if len(values):
+        low, middle, high = np.percentile(values, REACH)
+        ends, style = [[middle - low], [high - middle]], {**style, "capsize": 2, "elinewidth": 1}
+        if upright:
+            bars = ax.errorbar([at], [middle], yerr=ends, label=name, **style)
+        else:
+            bars = ax.errorbar([middle], [at], xerr=ends, label=name, **style)
+        drawing.keep_interval(bars, [low], [high])
+    return values
+
+
+def _drawn_runs(runs: pd.DataFrame) -> str:
+    return f"{'Dots' if len(runs) <= MOST_DOTS else 'Medians'} of the goodput of every run"
+
+
 def _bursts(runs: pd.DataFrame) -> pd.DataFrame:
     """Rates before and after the step of each unsteady run; a frame of one's own may lack them."""
     return runs.reindex(columns=["burst_MBps", "sustained_MBps"]).astype(float)
 
 
 def _repeats_caption(runs: pd.DataFrame) -> str:
+    if len(runs) > MOST_DOTS:
+        return RANGES_CAPTION
     any_burst = _bursts(runs)["sustained_MBps"].notna().any()
     return f"{REPEATS_CAPTION} {BURST_CAPTION}" if any_burst else REPEATS_CAPTION
 
@@ -477,8 +508,11 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
         for (mtu_B, count), cell in of_tuning.groupby(["mtu_B", "streams"]):
             at = streams.index(count) + (mtus.index(mtu_B) - (len(mtus) - 1) / 2) * 0.27
             style = {**styles[mtu_B], "linestyle": "none", "markersize": 4}
-            name = f"MTU {mtu_B} B" if count == streams[0] else "_"
-            _dots(ax, cell, at, style, name, upright=True)
+            if len(part) > MOST_DOTS:
+                _range(ax, cell, at, style, f"MTU {mtu_B} B", upright=True)
+            else:
+                name = f"MTU {mtu_B} B" if count == streams[0] else "_"
+                _dots(ax, cell, at, style, name, upright=True)
         ax.set_xticks(range(len(streams)), [str(n) for n in streams])
         ax.set(xlabel="streams", title=label)
         words.append(f"{label}: {valid_runs(of_tuning).sum()} valid runs of {len(of_tuning)}")
@@ -492,7 +526,7 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
     if names:
         fig.legend([legend[n] for n in names], names, loc="outside lower center", ncols=len(names))
     fig.suptitle(arrows(group), x=0.02, ha="left", fontweight="bold", fontsize=11)
-    alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
+    alt = f"{_drawn_runs(part)}, {group}, one panel a tuning. {'; '.join(words)}."
     return Panels(describe(fig, alt, _repeats_caption(part)), axes)
 
 

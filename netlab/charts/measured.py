@@ -17,7 +17,7 @@ from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts import drawing
-from netlab.charts.cells import HOLLOW, cell_line
+from netlab.charts.cells import HOLLOW, MOST_DOTS, RANGES_CAPTION, REACH, cell_line
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
 from netlab.study import Study
@@ -236,12 +236,16 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     for i, (tuning, label) in enumerate(printed.tuning_labels(frame, study).items()):
         part = frame[frame["tuning"] == tuning]
         style = drawing.second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
-        ax.plot(part["position"], part["deviation"], label=label, **style)
+        if len(frame) <= MOST_DOTS:
+            ax.plot(part["position"], part["deviation"], label=label, **style)
+        else:
+            _ranges(ax, part, math.ceil(len(frame) / STRETCHES), label, style)
     width = max(5, len(frame) // 20)
     if len(frame) >= width:
         smooth = frame["deviation"].rolling(width, center=True, min_periods=width // 2).median()
         line: dict[str, Any] = {"color": drawing.MEDIAN_COLOUR, "linewidth": 1.6}
-        ax.plot(frame["position"], smooth, label="running median", **line)
+        drawn = slice(None, None, math.ceil(len(frame) / MOST_DOTS))
+        ax.plot(frame["position"][drawn], smooth[drawn], label="running median", **line)
     ax.axhline(0, color=drawing.CEILING_COLOUR, linewidth=1, zorder=1)
     ax.set(xlabel="position in the order of measuring", title="Drift over the study")
     ax.set_ylabel("deviation from the cell's mean, %")
@@ -255,7 +259,27 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
         f"from {frame['deviation'].min():.1f} to {frame['deviation'].max():.1f} %; the first half "
         f"of the study averages {first:+.2f} %, the second {second:+.2f} %."
     )
-    return describe(ax, alt)
+    return describe(ax, alt, "" if len(frame) <= MOST_DOTS else RANGES_CAPTION)
+
+
+STRETCHES = 60
+"""Parts of a campaign of very many runs; each has its median and a bar."""
+
+
+def _ranges(ax: Axes, runs: pd.DataFrame, length: int, label: str, style: dict) -> None:
+    """Draw the median deviation of the runs of each stretch, and a bar over most of them."""
+    of_stretch = runs.groupby(runs["position"] // length)
+    low, middle, high = (
+        of_stretch["deviation"].quantile(percent / 100).to_numpy(dtype=float) for percent in REACH
+    )
+    ax.errorbar(
+        of_stretch["position"].mean().to_numpy(),
+        middle,
+        yerr=[middle - low, high - middle],
+        label=label,
+        elinewidth=1,
+        **style,
+    )
 
 
 @drawing.theme()

@@ -109,12 +109,16 @@ class Table:
 
     def csv_text(self) -> str:
         """The data, unrounded, as CSV."""
+        return csv_of(self._data, index=self.data is None and self._index_width > 0)
+
+    @property
+    def _data(self) -> pd.DataFrame:
         if self.data is not None:
-            return csv_of(self.data)
+            return self.data
         flat = self.frame.copy()
         if flat.columns.nlevels > 1:
             flat.columns = [" ".join(str(part) for part in column) for column in flat.columns]
-        return csv_of(flat, index=self._index_width > 0)
+        return flat
 
     def to_latex(self, path: str | Path | None = None) -> str:
         r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given."""
@@ -169,13 +173,17 @@ class Table:
         return heads, self._body(repeat=True)
 
     def head(self, rows: int, note: str) -> Table:
-        """The table cut after so many rows, with a note that says so; itself if it is shorter."""
+        """The table cut after so many rows, with a note that says so; itself if it is shorter.
+
+        Its CSV still has all of them.
+        """
         if len(self.frame) <= rows:
             return self
         text = f"The first {rows} of {len(self.frame)} rows. {note}"
         bold = self.bold.head(rows) if isinstance(self.bold, pd.DataFrame) else self.bold
         note = f"{self.note} {text}".strip()
-        return replace(self, frame=self.frame.head(rows), note=note, bold=bold, links=None)
+        frame, data = self.frame.head(rows), self._data
+        return replace(self, frame=frame, note=note, bold=bold, links=None, data=data)
 
     @property
     def _index_width(self) -> int:

@@ -92,6 +92,20 @@ LAW_SEGMENTS, LAW_MARGIN = math.sqrt(1.5), 0.5
 of half of that window and more: losses in bursts cost less, timeouts more than single ones."""
 
 
+NUMBERS = (
+    *("goodput_MBps", "goodput_forward_MBps", "goodput_reverse_MBps", "pacing_MBps"),
+    *("bus_MBps", "bus_shared", "link_MBps", "mtu_B", "mss_B", "record_length_B", "streams"),
+    *("rtt_us", "min_rtt_us", "sent_B", "retransmits", "lost_percent", "window_s"),
+    *("sndbuf_B", "rcvbuf_B", "buffer_B", "receive_buffer_B"),
+    *("cwnd_segments", "cwnd_t0_segments", "rate_variation_percent"),
+    *("rwnd_limited_share", "sndbuf_limited_share", "interface_drops", "softnet_drops"),
+    *("busiest_core_percent", "foreign_cpu_percent"),
+    *(f"{end}_{of}_percent" for end in ENDS for of in ("cpu", "softirq")),
+)
+TEXTS = ("direction", "ceiling_source", "generator")
+"""Columns of a record that a verdict depends on."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Numbers behind a verdict; NaN where a record lacks them."""

@@ -216,12 +216,13 @@ def active() -> Cache:
 def of_one(frame: pd.DataFrame, group: str) -> pd.DataFrame:
     """A frame with the results of one group alone, for the charts of that group.
 
-    The other rows keep their design, which decides about colours and order.
+    Of the other rows each design stays once, as it decides about colours and order.
     """
+    names = [name for name in DESIGN if name in frame]
+    frame = frame[(frame["group"] == group) | ~frame[names].duplicated()]
     own = (frame["group"] == group).to_numpy()
     rows = np.where(own, np.arange(len(frame)), own.argmax())
-    design = {name: frame[name] for name in DESIGN if name in frame}
-    return frame.iloc[rows].set_axis(frame.index).assign(**design)
+    return frame.iloc[rows].set_axis(frame.index).assign(**{name: frame[name] for name in names})
 
 
 def chart_of(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> Chart:

@@ -24,7 +24,7 @@ from netlab.analysis.trust import counted
 from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.files.tables import Table
-from netlab.report.page import as_html, plain_table, script, template
+from netlab.report.page import MOST_RUNS, as_html, plain_table, script, template
 from netlab.report.tables import UNITS, Sentence, Tables
 from netlab.study.factors import level_text
 from netlab.units import arrows
@@ -256,7 +256,9 @@ def _view(
 
 
 def _runs(explorer: Explorer, view: ExplorerView) -> Markup:
-    by = [name for name in (explorer.hue, explorer.x) if name]
+    by, shown = [name for name in (explorer.hue, explorer.x) if name], view.runs
+    if sum(len(one.runs) for one in explorer.views) > MOST_RUNS:
+        shown = shown.tail(max(1, MOST_RUNS // len(explorer.views)))
     rows = [
         (
             "",
@@ -271,7 +273,8 @@ def _runs(explorer: Explorer, view: ExplorerView) -> Markup:
                 run["run_id"],
             ),
         )
-        for run in view.runs.to_dict("records")
+        for run in shown.to_dict("records")
     ]
     heads = [*map(printed.unit_of, by), *COLUMNS]
-    return plain_table(f"Runs: {view.title}", heads, rows)
+    last = f"<p>The last {len(shown)} of them.</p>" if len(shown) < len(view.runs) else ""
+    return Markup(last) + plain_table(f"Runs: {view.title}", heads, rows)

@@ -36,7 +36,7 @@ from netlab.report.gate import METHOD
 from netlab.report.page import TEMPLATES, TITLES, UNCREDITED, Credit, Page, free
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.columns import TABLES as RESULT_TABLES
-from netlab.results.frames import write_atomically, write_derived
+from netlab.results.frames import write_atomically, write_batches, write_derived
 from netlab.results.store import Store
 from netlab.study.schedule import slug
 from netlab.units import arrows
@@ -265,10 +265,13 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
     for table, what in SAMPLES.items():
         if not (measured.results / table).is_dir():
             continue
-        known = measured.intervals if table == "intervals" else None
-        rows = store.rows(table, campaign=measured.campaign) if known is None else known
-        if len(rows):
-            write_atomically(rows, note(f"{table}.parquet", what), RESULT_TABLES[table])
+        if table == "intervals" and measured.samples is not None:
+            batches = measured.samples.batches()  # those of all runs fill the memory
+        else:
+            batches = iter([store.rows(table, campaign=measured.campaign)])
+        file = folder / f"{table}.parquet"
+        if write_batches(batches, file, RESULT_TABLES[table]):
+            note(file.name, what)
     taken: set[str] = set()
     for group in measured.groups:
         shown = tables.of_group(measured, group, "both")

@@ -29,6 +29,12 @@ from netlab.study.schedule import slug
 FOLD_ABOVE = 12
 """Longest table that is not folded."""
 
+MOST_RUNS = 5_000
+"""Runs that a site or an explorer shows one by one; of more, the last ones of each cell or view."""
+
+MOST_LISTED = 5_000
+"""Rows of the longest table of runs or streams; its CSV has all."""
+
 
 @dataclass(frozen=True)
 class Credit:

@@ -28,7 +28,7 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath import is_slac, samples_of
-from netlab.analysis.measured import Measured, trend
+from netlab.analysis.measured import Measured, computed_once, trend
 from netlab.analysis.printed import unit_of
 from netlab.analysis.shares import of_each_stream
 from netlab.analysis.then_and_now import comparable
@@ -40,12 +40,15 @@ from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.report import longpath as longpath_tables
 from netlab.report import shares, tables
-from netlab.report.cache import chart_of, of_one
+from netlab.report.cache import DESIGN, chart_of, of_one
 from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
+from netlab.report.export import FOLDER as DOWNLOADS
 from netlab.report.front import panel, trade_offs
 from netlab.report.gate import method_page, reading_page
 from netlab.report.page import (
+    MOST_LISTED,
+    MOST_RUNS,
     PAGES,
     Page,
     Section,
@@ -159,7 +162,7 @@ def _shares(m: Measured) -> list[Page]:
             *_groups(m, drawn.__getitem__, drawn),
             *stacks,
             Section("Jain's index", shares.jain(m)),
-            Section("Every stream", folded("Streams", len(of_each_stream(m)), each)),
+            Section("Every stream", folded("Streams", len(of_each_stream(m)), _listed(each))),
         )
     ]
 
@@ -197,11 +200,13 @@ def _effects(m: Measured) -> list[Page]:
 
 
 def _repeats(m: Measured) -> Page:
-    runs = m.runs[m.runs["goodput_MBps"].notna()]
+    # without the others: the content of each argument of a chart is digested
+    every = m.runs[[name for name in (*DESIGN, *cells.REPEATS) if name in m.runs]]
+    runs = every[every["goodput_MBps"].notna()]
 
     def drawn(group: str) -> Markup:
         def plain() -> Chart:
-            return chart_of(cells.repeat_panels, of_one(m.runs, group), group, study=m.study)
+            return chart_of(cells.repeat_panels, of_one(every, group), group, study=m.study)
 
         return _drawn(m, runs, group, cells.repeats, plain)
 
@@ -268,18 +273,30 @@ def addresses(m: Measured, group: str) -> pd.DataFrame:
     return frame.map(lambda name: f"{page_name(group)}#{name}" if name else "")
 
 
+@computed_once
+def shown_runs(m: Measured) -> pd.DataFrame:
+    """The runs that the site shows one by one: of a large study the last ones of each cell.
+
+    The last ones, as their samples are in few files.
+    """
+    if len(m.runs) <= MOST_RUNS:
+        return m.runs
+    each = max(1, MOST_RUNS // len(m.cells))
+    return m.runs.groupby(list(CELL_KEYS), sort=False).tail(each)
+
+
 def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
     return [_page(m, group, blocks) for group in m.groups]
 
 
 def _page(m: Measured, group: str, blocks: Mapping[str, str]) -> Page:
     labels = printed.tuning_labels(m.cells, m.study)
-    runs = m.runs[m.runs["group"] == group]
+    runs, shown = (frame[frame["group"] == group] for frame in (m.runs, shown_runs(m)))
     by_run = {}
     if m.samples is not None:  # of this page alone: those of all runs fill the memory
-        samples = timelines(m.samples(set(runs["run_id"])))
+        samples = timelines(m.samples(set(shown["run_id"])))
         by_run = dict(list(samples.groupby("run_id", sort=False)))
-    of_cell = dict(list(runs.groupby(list(CELL_KEYS), sort=False)))
+    of_cell = dict(list(shown.groupby(list(CELL_KEYS), sort=False)))
     sections = []
     for cell in printed.of_group(m.cells, group).to_dict("records"):
         part = of_cell.get(tuple(cell[key] for key in CELL_KEYS), runs.head(0))
@@ -287,17 +304,23 @@ def _page(m: Measured, group: str, blocks: Mapping[str, str]) -> Page:
         sections.append(
             Section(where, _cell(cell, part, by_run, blocks), name=printed.cell_address(cell))
         )
-    sections.insert(0, Section("All runs of the group", _links(group)))
+    all_shown = len(shown_runs(m)) == len(m.runs)
+    sections.insert(0, Section("All runs of the group", _links(group, all_shown=all_shown)))
     title = f"Runs of {arrows(group)}"
     summary = f"{counted(len(runs), 'run')} in {counted(len(sections) - 1, 'cell')}"
     return page_of(page_name(group), title, title, summary, sections, part=PART)
 
 
-def _links(group: str) -> Markup:
+def _links(group: str, *, all_shown: bool) -> Markup:
     """Links to the files that :func:`write_records` makes for the group."""
-    link = Markup('<a download href="{}/{}.{}">{} of all these runs</a>')
-    kinds = (("csv", "CSV"), ("tex", "LaTeX"))
-    each = (link.format(RECORDS, slug(group), kind, name) for kind, name in kinds)
+    link = Markup('<a download href="{}/{}.{}">{}</a>')
+    if all_shown:
+        kinds = (("csv", "CSV of all these runs"), ("tex", "LaTeX of all these runs"))
+    else:
+        kinds = (("csv", "CSV of all runs of the group"), ("tex", "LaTeX of those shown"))
+    each = [link.format(RECORDS, slug(group), kind, words) for kind, words in kinds]
+    if not all_shown:
+        each.append(link.format(DOWNLOADS, "runs", "parquet", "every column of all runs"))
     return Markup('<p class="netlab-files">{}</p>').format(Markup(" ").join(each))
 
 
@@ -315,6 +338,8 @@ def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str
         _row(run, by_run.get(run["run_id"]), top, blocks)
         for run in runs[list(SHOWN)].to_dict("records")
     ]
+    if (count := cell["n_valid"] + cell["n_flagged"]) > len(runs):
+        said += f"; below the last {len(runs)} of {counted(count, 'run')}"
     label = arrows(f"Runs of {cell['group']}, {printed.cell_address(cell)}")
     return Markup("<p>Cell: {}.</p>").format(said) + plain_table(label, HEADS, rows)
 
@@ -351,16 +376,22 @@ def record_name(run_id: str) -> str:
 
 
 def write_records(m: Measured, site: Path) -> None:
-    """Write each run's record as JSON, each group's runs as CSV and, as on its page, LaTeX."""
+    """Write the record of each run shown as JSON, each group's as LaTeX, and all its runs as CSV.
+
+    Where not every run is shown, the CSV has fewer columns: all of them would be most of the site.
+    """
     folder = site / RECORDS
     folder.mkdir()
+    shown = shown_runs(m)
+    plain = m.runs.drop(columns=list(JSON_COLUMNS))
+    if len(shown) < len(m.runs):
+        plain = plain[[name for name in plain if name in (*CELL_KEYS, *SHOWN, "order")]]
     for group in m.groups:
-        part = m.runs[m.runs["group"] == group]
-        plain = part.drop(columns=list(JSON_COLUMNS))
-        (folder / f"{slug(group)}.csv").write_text(csv_of(plain), "utf-8")
-        _printed(part, group).to_latex(folder / f"{slug(group)}.tex")
+        own = plain[plain["group"] == group]
+        (folder / f"{slug(group)}.csv").write_text(csv_of(own), "utf-8")
+        _printed(shown[shown["group"] == group], group).to_latex(folder / f"{slug(group)}.tex")
     parsed = cache(partial(parse_json, kind=object))  # most runs of a block share their provenance
-    known = m.runs.astype(object).where(m.runs.notna(), None)
+    known = shown.astype(object).where(shown.notna(), None)
     for record in known.to_dict("records"):
         record["started_at"] = record["started_at"].isoformat()
         record |= {name: parsed(record[name] or "null") for name in JSON_COLUMNS}
@@ -425,9 +456,16 @@ def _tables(m: Measured) -> Page:
     )
 
 
+def _listed(table: Table | Sentence) -> Table | Sentence:
+    """A table as long as a page shows it."""
+    if isinstance(table, Sentence):
+        return table
+    return table.head(MOST_LISTED, "The CSV has all of them.")
+
+
 def _precision(m: Measured) -> Page:
     cells = folded("Cells and how precise they are", len(less_precise(m)), tables.precision(m))
-    runs = folded("Flagged runs", len(flagged(m.runs)), tables.flagged(m))
+    runs = folded("Flagged runs", len(flagged(m.runs)), _listed(tables.flagged(m)))
     return page(
         "precision",
         Section("Precision", cells),

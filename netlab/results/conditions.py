@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -125,9 +126,14 @@ class LeftOut:
     campaign: str
     measured_on: datetime
     runs: int
-    reason: str
     is_gone: bool
     """True if the study does not have their cells."""
+    _reason: Callable[[], str] = field(repr=False, compare=False)
+
+    @property
+    def reason(self) -> str:
+        """Why they do not count; made when asked for, as it reads the conditions of a campaign."""
+        return self._reason()
 
     def __str__(self) -> str:
         runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'}"
@@ -157,15 +163,22 @@ def left_out(store: Store, campaign: str | None) -> tuple[LeftOut, ...]:
     found = []
     for (of, gone), rows in other.groupby([origin, other["cell"] != ""], sort=True):
         if gone:
-            cells = listed(sorted(rows["cell"].unique()))
-            reason = f"in cells that the study does not have: {cells}"
+            reason = partial(_of_cells, rows["cell"])
+        elif of == campaign:
+            reason = partial(_of_settings, lambda: "changed while the campaign was measured")
         else:
-            text = "changed while the campaign was measured"
-            text = text if of == campaign else of_another(store.directory, str(of), now)
-            reason = f"under other settings: {text}"
+            reason = partial(_of_settings, partial(of_another, store.directory, str(of), now))
         first = pd.Timestamp(rows["started_at"].min()).to_pydatetime()
-        found.append(LeftOut(str(of), first, int(rows["run_id"].nunique()), reason, bool(gone)))
+        found.append(LeftOut(str(of), first, int(rows["run_id"].nunique()), bool(gone), reason))
     return tuple(found)
+
+
+def _of_cells(cells: pd.Series) -> str:
+    return f"in cells that the study does not have: {listed(sorted(cells.unique()))}"
+
+
+def _of_settings(difference: Callable[[], str]) -> str:
+    return f"under other settings: {difference()}"
 
 
 def of_another(directory: Path, campaign: str, now: Conditions) -> str:

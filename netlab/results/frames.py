@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, count
@@ -173,15 +173,7 @@ def write_derived(frame: pd.DataFrame, path: Path) -> None:
 
 def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...]) -> None:
     """Check a frame and write it atomically as Parquet with units in its metadata."""
-    table = pyarrow.Table.from_pandas(checked(frame, columns), preserve_index=False)
-    units = {c.name: {"unit": c.unit, "meaning": c.meaning} for c in columns}
-    table = table.replace_schema_metadata(
-        {
-            **(table.schema.metadata or {}),
-            VERSION: str(SCHEMA_VERSION).encode(),
-            b"netlab.columns": json.dumps(units).encode(),
-        }
-    )
+    table = _table_of(frame, columns)
     try:
         _remove_abandoned(path)
         with replaced(path, durable=True) as partial, open(partial, "wb") as sink:
@@ -189,6 +181,40 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
     except OSError as error:
         reason = f"cannot write {path}: {error.strerror or error}"
         raise NetlabError(reason, code="E-RESULTS-006") from None
+
+
+def write_batches(frames: Iterable[pd.DataFrame], path: Path, columns: tuple[Column, ...]) -> int:
+    """Write frames one below the other, each as :func:`write_atomically` does; number of rows.
+
+    No file of none. Compressed for a download: half of what a store of them takes.
+    """
+    writer, rows = None, 0
+    try:
+        for frame in frames:
+            if len(frame):
+                table = _table_of(frame, columns)
+                if writer is None:
+                    writer = pyarrow.parquet.ParquetWriter(
+                        path, table.schema, compression="zstd", write_page_checksum=True
+                    )
+                writer.write_table(table)
+                rows += len(frame)
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows
+
+
+def _table_of(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pyarrow.Table:
+    table = pyarrow.Table.from_pandas(checked(frame, columns), preserve_index=False)
+    units = {c.name: {"unit": c.unit, "meaning": c.meaning} for c in columns}
+    return table.replace_schema_metadata(
+        {
+            **(table.schema.metadata or {}),
+            VERSION: str(SCHEMA_VERSION).encode(),
+            b"netlab.columns": json.dumps(units).encode(),
+        }
+    )
 
 
 def _remove_abandoned(path: Path) -> None:

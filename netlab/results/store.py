@@ -429,15 +429,21 @@ class Store:
     def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
         return self.rows_of(table, records[~records["superseded"]])
 
-    def rows_of(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
-        """Rows of some records, by their columns ``part`` and ``run_id``, in a table of samples."""
+    def rows_of(
+        self, table: str, records: pd.DataFrame, only: Collection[str] = ()
+    ) -> pd.DataFrame:
+        """Rows of some records, by their columns ``part`` and ``run_id``, in a table of samples.
+
+        Some columns only, if they are named.
+        """
+        columns = tuple(c for c in TABLES[table] if not only or c.name in {"run_id", *only})
         wanted = {str(part): list(runs) for part, runs in records.groupby("part")["run_id"]}
         # part by part: a pair of part and run for each of millions of samples fills the memory
         tables = {
             path: _only_runs(rows, wanted[path.stem])
-            for path, rows in self._files(table, sorted(wanted))
+            for path, rows in self._files(table, sorted(wanted), columns if only else None)
         }
-        return frame_of_parts(tables, TABLES[table]) if tables else frame_of([], TABLES[table])
+        return frame_of_parts(tables, columns) if tables else frame_of([], columns)
 
     def check_samples(self, records: pd.DataFrame) -> None:
         """Read the interval samples of some records, for warnings about damaged or lacking ones.

@@ -1,6 +1,7 @@
 """Effects are ratios with all other factors equal."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 import synthetic
 
 from netlab import study as studies
-from netlab.analysis.cells import CELL_KEYS, mean_interval
+from netlab.analysis.cells import CELL_KEYS, mean_interval, t_quantile
 from netlab.analysis.effects import (
     Ratio,
     effects,
@@ -171,3 +172,52 @@ def test_a_mean_difference_is_of_the_rounds_and_has_the_interval_of_pairs():
     found, (mean, half) = mean_difference([(before, after)]), mean_interval(after - before, 0.95)
     assert (found.mean, found.half_width) == pytest.approx((mean, half))
     assert math.isnan(mean_difference([(by_round(1.0), by_round(2.0))]).low)
+
+
+def interval_of_the_matrices(pairs: list[tuple[pd.Series, pd.Series]]) -> tuple[float, float]:
+    """Standard error and degrees of freedom by CR2 as published, with matrices of all values."""
+    sides = [values for pair in pairs for values in pair]
+    values = np.concatenate([side.to_numpy(dtype=float) for side in sides])
+    rounds = np.concatenate([side.index.to_numpy() for side in sides])
+    cell = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
+    design = (cell[:, None] == np.arange(len(sides))).astype(float)
+    bread = np.linalg.inv(design.T @ design)
+    left = np.eye(len(values)) - design @ bread @ design.T
+    weights = np.tile([-1.0, 1.0], len(pairs)) / len(pairs)
+    variance, vectors = 0.0, []
+    for at in np.unique(rounds):
+        here = np.flatnonzero(rounds == at)
+        roots, basis = np.linalg.eigh(left[np.ix_(here, here)])
+        scale = np.array([root**-0.5 if root > 1e-9 else 0.0 for root in roots])
+        pull = (basis * scale) @ basis.T @ design[here] @ bread @ weights
+        variance += float((left @ values)[here] @ pull) ** 2
+        vectors.append(left[:, here] @ pull)
+    products = np.array(vectors) @ np.array(vectors).T
+    return math.sqrt(variance), float(np.trace(products) ** 2 / np.square(products).sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_interval_of_a_mean_is_that_of_the_published_matrices(seed):
+    """Cells of two to nine values, some of them several times in a round or in one round alone."""
+    rng = np.random.default_rng(seed)
+
+    def side() -> pd.Series:
+        count = int(rng.integers(2, 10))
+        rounds = rng.integers(1, 7, count) if rng.random() < 0.9 else np.full(count, 3)
+        return pd.Series(rng.normal(0, 1, count), index=rounds)
+
+    pairs = [(side(), side()) for _ in range(int(rng.integers(1, 6)))]
+    found = mean_difference(pairs)
+    error, degrees = interval_of_the_matrices(pairs)
+    assert found.half_width == pytest.approx(t_quantile(degrees, 0.975) * error)
+
+
+def test_the_mean_ratio_of_a_hundred_thousand_runs_fits_into_memory():
+    """A matrix of all pairs of values would take 80 GB."""
+    rng = np.random.default_rng(8)
+    pairs = [tuple(by_round(*rng.lognormal(0, 0.1, 100)) for _ in "ab") for _ in range(500)]
+    tracemalloc.start()
+    found = mean_ratio(pairs)
+    _, peak_B = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert math.isfinite(found.low) and peak_B < 500e6

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from netlab.measure.bottleneck import VERDICTS, bottleneck, evidence
+from netlab.measure.bottleneck import NUMBERS, TEXTS, VERDICTS, bottleneck, evidence
 
 IDLE = {
     **{"goodput_MBps": 500.0, "goodput_forward_MBps": 500.0, "goodput_reverse_MBps": math.nan},
@@ -121,3 +121,20 @@ def test_missing_fields_are_not_evidence(nothing):
     assert bottleneck(bare) == "unknown"
     assert bottleneck(bare | {"goodput_MBps": 5.0}) == "unknown"
     assert bottleneck({"goodput_MBps": 5.0}) == "unknown"
+
+
+def test_a_verdict_depends_on_the_columns_that_say_so_and_on_no_other():
+    read = set()
+
+    class Noted(dict):
+        def get(self, name, default=None):
+            read.add(name)
+            return super().get(name, default)
+
+    datagrams = {"generator": "netlab-udp", "record_length_B": 8192}
+    for fields in ({}, OF_SLAVE, FULL, LONG, ways(400.0, 300.0, **OWN_EACH_WAY), datagrams):
+        bottleneck(Noted(IDLE | fields))
+    assert read <= {*NUMBERS, *TEXTS}
+    windows = {"rwnd_limited_share": 0.9, "buffer_B": 2e6, "receive_buffer_B": 3e6}
+    bottleneck(Noted(IDLE | windows))
+    assert read == {*NUMBERS, *TEXTS}

@@ -22,7 +22,7 @@ from netlab.analysis.cells import (
     with_further,
     with_percentiles,
 )
-from netlab.analysis.measured import Measured, samples_in
+from netlab.analysis.measured import Measured, SamplesInMemory
 from netlab.charts import cells
 from netlab.charts.chart import show
 from netlab.charts.drawing import HOLLOW_COLOUR
@@ -174,14 +174,14 @@ def test_the_cells_with_the_most_latency_have_their_median_run_over_time():
     m = measured(lambda row: probed(row) and row["group"] == GROUP)
     intervals = synthetic.intervals_of(m.runs, m.study)
     rtts = {"rtt_p50_us": 1000 * intervals["t_s"], "rtt_p99_us": 9000.0}
-    with_rtts = replace(m, samples=samples_in(intervals.assign(**rtts)))
+    with_rtts = replace(m, samples=SamplesInMemory(intervals.assign(**rtts)))
     (gallery,) = pages.charts_of(LATENCY, with_rtts).values()
     over_time = gallery.charts[2:]
     assert len(over_time) == pages.MOST_OVER_TIME
     median = m.runs.loc[m.runs["round"] == m.runs["round"].median(), "run_id"]
     assert all(any(f" {run_id} " in chart.alt for run_id in median) for chart in over_time)
     assert all("99 % 9.00 ms; median" in chart.alt for chart in over_time)
-    without = replace(m, samples=samples_in(intervals))
+    without = replace(m, samples=SamplesInMemory(intervals))
     assert [len(part.charts) for part in pages.charts_of(LATENCY, without).values()] == [2]
 
 

@@ -45,6 +45,16 @@ def test_a_quiet_campaign_is_stable(study):
     assert "3 rounds are too few" in table["text"].iloc[3]
 
 
+def test_a_permutation_of_visits_is_that_of_sorting_their_runs_by_it(study):
+    series = module._series(campaign(study, 3))
+    visit, scaled = (series[name].to_numpy() for name in ("visit", "scaled"))
+    assert len(set(np.bincount(visit))) > 1, "visits of different lengths"
+    shuffled, rng = module._shuffled(series, np.random.default_rng(5)), np.random.default_rng(5)
+    for _ in range(20):
+        order = rng.permutation(visit.max() + 1)
+        assert (shuffled() == scaled[np.argsort(order[visit], kind="stable")]).all()
+
+
 def test_findings_in_quiet_campaigns_are_as_rare_as_the_level_says(study, monkeypatch):
     monkeypatch.setattr(module, "PERMUTATIONS", 59)
     monkeypatch.setattr(module, "LEVEL", 0.05)
