@@ -165,11 +165,13 @@ class Series:
     line: Line2D
     ends: np.ndarray
     """``low, high`` of each point."""
+    words: Sequence[Mapping[float, str]]
+    """Texts of the ticks of both axes where these are words."""
 
     def points(self) -> Iterator[tuple]:
         """Its points as a reader sees them: x, y, low, high."""
-        x = _shown(self.axes.xaxis, np.atleast_1d(self.line.get_xdata()))
-        y = _shown(self.axes.yaxis, np.atleast_1d(self.line.get_ydata()))
+        each = zip(self.words, (self.line.get_xdata(), self.line.get_ydata()), strict=True)
+        x, y = ([words.get(v, v) for v in np.atleast_1d(data).tolist()] for words, data in each)
         return zip(x, y, *self.ends.T, strict=True)
 
 
@@ -177,12 +179,14 @@ def series_of(fig: Figure) -> Iterator[Series]:
     """Lines of a figure that stand for data: those with a name, and those with bars."""
     for ax in fig.axes:
         with_bars = _bars(ax)
+        # once for all lines, as matplotlib computes every tick anew
+        words = [_tick_words(axis) for axis in (ax.xaxis, ax.yaxis)] if ax.lines else []
         for line in ax.get_lines():
             ends = np.full((len(np.atleast_1d(line.get_xdata())), 2), np.nan)
             if bars := with_bars.get(line):
-                yield Series(str(bars.get_label()), ax, line, _interval(bars, ends))
+                yield Series(str(bars.get_label()), ax, line, _interval(bars, ends), words)
             elif not (name := getattr(line, "netlab_name", str(line.get_label()))).startswith("_"):
-                yield Series(name, ax, line, ends)
+                yield Series(name, ax, line, ends, words)
 
 
 def keep_interval(bars: ErrorbarContainer, low: Any, high: Any) -> None:
@@ -224,12 +228,10 @@ def _names(ax: Axes, series: str = "") -> tuple[str, str, str, str]:
     return panel, series, ax.get_xlabel(), ax.get_ylabel()
 
 
-def _shown(axis: Axis, values: np.ndarray) -> list:
+def _tick_words(axis: Axis) -> dict[float, str]:
     texts = (text.get_text() for text in axis.get_ticklabels())
     names = dict(zip(axis.get_ticklocs(), texts, strict=False))
-    if any(re.search(r"[A-Za-z]", text) for text in names.values()):
-        return [names.get(value, value) for value in values.tolist()]
-    return values.tolist()
+    return names if any(re.search(r"[A-Za-z]", text) for text in names.values()) else {}
 
 
 def _fields(ax: Axes, mesh: QuadMesh) -> list[tuple]:
