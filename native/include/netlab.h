@@ -305,6 +305,8 @@ struct nl_tcp {
 	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retransmitted;
 	uint64_t segs_out, segs_in, delivered_ce;
 	uint64_t delivery_rate_Bps, rcv_space_B;
+	uint64_t notsent_B;     /* given to send(), and not sent yet */
+	uint64_t peer_window_B; /* as last advertised by the peer; Linux 5.4 */
 	uint64_t snd_wscale, rcv_wscale; /* shifts of the peer's window and of the own one */
 	uint64_t options; /* bits of linux/tcp.h TCPI_OPT_* */
 };
@@ -343,6 +345,11 @@ struct nl_stream_report {
 	struct nl_udp udp;
 	/* gen: at go, at the start of the window, in the last sample, and the most of all samples */
 	uint64_t cwnd_start_segments, cwnd_t0_segments, cwnd_segments, cwnd_max_segments;
+	/* gen: time of the window between readings of TCP_INFO, and the parts of it that ended with nothing
+	 * to send, or with a peer's window below a quarter of its largest so far. A time with nothing sent or
+	 * queued counts as idle however it ended. */
+	uint64_t sampled_us, idle_us, closed_us;
+	uint64_t last_sample_ns, last_busy_us, peer_window_max_B; /* of the readings so far */
 	char congestion[NL_NAME_MAX];
 };
 
@@ -402,6 +409,7 @@ struct nl_report {
 	uint64_t mapped_bytes;     /* sink, zerocopy: not copied */
 	uint64_t watch_cpu_ns;     /* CPU time of the thread that takes samples and meters */
 	uint64_t watch_late_ns;    /* the most that it acted after a time it was due at */
+	uint64_t waited_ns;        /* all worker threads: runnable, but without a CPU */
 	uint64_t t_go_ns; /* 0: never released */
 	uint64_t t_let_go_ns; /* gen: when every stream had received its G */
 	/* Least t_first_ns and greatest t_last_ns of the streams; t_end_ns in a timed run. A

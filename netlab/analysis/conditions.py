@@ -19,6 +19,8 @@ from netlab.measure.bottleneck import (
     ENDS,
     LIMITED_SHARE,
     NUMBERS,
+    RECEIVER,
+    SENDER,
     SHAPED,
     SLAVE,
     SLOW_START,
@@ -150,6 +152,14 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
         busy = f"one core was {seen.busiest_core_percent:.0f} % busy"
         softirq = f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
         return busy if math.isnan(seen.softirq_percent) else busy + softirq
+    if verdict == RECEIVER:
+        share = 100 * seen.closed_share
+        return (
+            f"the program reads too slowly: its window was almost closed {share:.0f} % of the time"
+        )
+    if verdict == SENDER:
+        share = 100 * seen.idle_share
+        return f"the program sends too slowly: it had nothing to send {share:.0f} % of the time"
     asked = verdict == ASKED
     if (verdict == "send buffer" or asked) and seen.sndbuf_limited_share >= LIMITED_SHARE:
         share = 100 * seen.sndbuf_limited_share

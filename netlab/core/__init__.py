@@ -46,6 +46,7 @@ class RunReport:
     mapped_bytes: int
     watch_cpu_ns: int
     watch_late_ns: int
+    waited_ns: int
     rejected: dict[str, int]
     per_stream: tuple[dict[str, Any], ...]
     sample_t_ns: np.ndarray = field(repr=False)
@@ -109,7 +110,7 @@ def _stream(row: Any) -> dict[str, Any]:
             for name in ("stream", "errnum", "bytes", "window_bytes", "calls", "t_first_ns",
                          "t_last_ns", "t_end_ns", "sndbuf_start_B", "rcvbuf_start_B", "sndbuf_B",
                          "rcvbuf_B", "cwnd_start_segments", "cwnd_t0_segments",
-                         "cwnd_max_segments", "pacing_Bps", "dscp", "mss_B", "nodelay",
+                         "cwnd_max_segments", "sampled_us", "idle_us", "closed_us", "pacing_Bps", "dscp", "mss_B", "nodelay",
                          "busy_poll_us", "cpu", "incoming_cpu", "moves")
         },
         "congestion": text_of(row.congestion),
@@ -134,7 +135,7 @@ def report_of(role: str, r: Any, owner: Any) -> RunReport:
     plain = ("streams", "accepted", "t_go_ns", "t_first_byte_ns", "t_last_byte_ns",
              "window_t0_ns", "window_t1_ns", "window_bytes", "total_bytes",
              "interval_sum_bytes", "threads", "completed_bytes", "copied_bytes",
-             "mapped_bytes", "watch_cpu_ns", "watch_late_ns")  # fmt: skip
+             "mapped_bytes", "watch_cpu_ns", "watch_late_ns", "waited_ns")  # fmt: skip
     failed = r.status != lib.NL_STATUS_OK
     return RunReport(
         role=role,

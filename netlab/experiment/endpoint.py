@@ -191,6 +191,7 @@ class Endpoint:
             raise HostError(
                 self.name, f"its agent has another protocol version: {ready}", code="E-RUN-007"
             )
+        self.pid: int | None = ready.get("pid")
         self.is_privileged = bool(ready.get("may_force_buffers"))
         self.may_force = self.is_privileged or not self.software_deferral
         if ready.get("digest") != core.source_digest():

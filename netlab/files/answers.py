@@ -121,7 +121,7 @@ _TCP = _object(
             WORD32,
             "rtt_us rttvar_us min_rtt_us cwnd_segments ssthresh_segments mss_B rcv_mss_B "
             "pmtu_B retransmits lost reordering segs_out segs_in delivered_ce rcv_space_B "
-            "snd_wscale rcv_wscale options",
+            "snd_wscale rcv_wscale options notsent_B peer_window_B",
         ),
         **_of(
             OF_STREAM,
@@ -145,7 +145,8 @@ _STREAM = _object(
         **_of(
             OF_STREAM,
             "sndbuf_start_B rcvbuf_start_B sndbuf_B rcvbuf_B cwnd_start_segments cwnd_t0_segments "
-            "cwnd_max_segments pacing_Bps dscp mss_B nodelay busy_poll_us moves",
+            "cwnd_max_segments sampled_us idle_us closed_us pacing_Bps dscp mss_B nodelay "
+            "busy_poll_us moves",
         ),
         **_of(_known(WORD32), "cpu incoming_cpu napi_id"),
         "congestion": TEXT,
@@ -206,7 +207,7 @@ _RESULT = {
     ),
     **_of(TIME, "t_go_ns t_first_byte_ns t_last_byte_ns"),
     "window": _object({**_of(TIME, "t0_ns t1_ns"), "bytes": COUNT}),
-    **_of(COUNT, "total_bytes interval_sum_bytes watch_cpu_us watch_late_us"),
+    **_of(COUNT, "total_bytes interval_sum_bytes watch_cpu_us watch_late_us waited_us"),
     "per_stream": _list(_STREAM),
     "samples": _object(
         {"interval_ms": COUNT},
@@ -278,6 +279,7 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
         {},
         {
             "protocol": COUNT,
+            "pid": COUNT,
             "digest": TEXT,
             "may_force_buffers": FLAG,
             "may_write": FLAG,

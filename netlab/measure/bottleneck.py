@@ -11,15 +11,19 @@ The rules apply in a fixed order; the first one that holds decides:
 4. ``CPU``: one core was busy all the time, with the run's own work. This precedes the window rule:
    a receiver out of CPU reads late and closes its window, and queues in front of a busy core
    stretch the RTT from which the window bound is computed.
-5. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
+5. ``slow receiver``: the receiver advertised hardly any window for most of the time. Its buffer was
+   full of bytes that the program had not read; a buffer that is too small for the path stays empty,
+   and its window open. ``slow sender``: the sender had nothing to send for most of the time.
+   Neither holds if other programs filled a core and the program waited for a CPU.
+6. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
    (goodput times RTT, Little's law) fill the smaller socket buffer. Where the study asked for that
    buffer and the kernel granted it, the verdict is ``window, asked for by the study``.
-6. ``shaped link``: the rate hardly varied and packets queued, though no link of that rate is known:
+7. ``shaped link``: the rate hardly varied and packets queued, though no link of that rate is known:
    a shaper on the path, whose rate nobody stated.
-7. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
+8. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
    datagrams lost, and no rule above explains the rate.
-8. ``foreign CPU``: one core was busy all the time, mostly with other programs.
-9. ``unknown``: none of these, or the fields are missing.
+9. ``foreign CPU``: one core was busy all the time, mostly with other programs.
+10. ``unknown``: none of these, or the fields are missing.
 """
 
 from __future__ import annotations
@@ -37,9 +41,10 @@ ONE_SLAVE = "one slave of"
 """First words of a ceiling's source where all streams take one slave of a bond or team."""
 
 SLOW_START, SHAPED = "slow start", "shaped link"
+RECEIVER, SENDER = "slow receiver", "slow sender"
 VERDICTS = (
     *("bus", "link", SLAVE, "pacing", SLOW_START, "window", ASKED, "send buffer", "CPU"),
-    *(SHAPED, "loss", "foreign CPU", "unknown"),
+    *(RECEIVER, SENDER, SHAPED, "loss", "foreign CPU", "unknown"),
 )
 
 ENDS = ("sender", "receiver")
@@ -57,7 +62,15 @@ BUSY_CORE_PERCENT = 95.0
 saturated core still idles while it waits for locks and wake-ups."""
 
 LIMITED_SHARE = 0.5
-"""Least share of the busy time that the kernel counted as limited, for a verdict on it."""
+"""Least share of the busy time that the kernel counted as limited, for a verdict on it; likewise of
+the window in which a program read or sent too slowly."""
+
+OFTEN_CLOSED = 0.1
+"""Share of the window from which a reader without a CPU, and not a small buffer, closed a window:
+measured 0 with buffers of 128 KiB beside other programs, 0.2 to 0.6 where these had the CPUs."""
+
+WAITED_PART = 0.5
+"""Part of the time of a slow program that a wait for a CPU may be: above it, others had the CPU."""
 
 WINDOW_FULL = 0.4
 """Bytes in flight over the smaller socket buffer. Linux reports twice the requested buffer and uses
@@ -122,6 +135,10 @@ class Evidence:
     lost_share: float
     rwnd_limited_share: float
     sndbuf_limited_share: float
+    idle_share: float
+    closed_share: float
+    sender_waited_share: float
+    receiver_waited_share: float
     law_share: float
     """Least loss that explains the rate by the window law; NaN of datagrams."""
     growth: float
@@ -198,6 +215,10 @@ def evidence(row: Mapping) -> Evidence:
         else (_number(row, "retransmits") * mss_B / sent_B if sent_B > 0 else math.nan),
         rwnd_limited_share=_number(row, "rwnd_limited_share"),
         sndbuf_limited_share=_number(row, "sndbuf_limited_share"),
+        idle_share=_number(row, "idle_share"),
+        closed_share=_number(row, "closed_share"),
+        sender_waited_share=_number(row, "sender_waited_share"),
+        receiver_waited_share=_number(row, "receiver_waited_share"),
         law_share=law,
         growth=grown_segments / first_segments if first_segments > 0 else math.nan,
         window_rtts=_number(row, "window_s") / rtt_s if rtt_s > 0 else math.nan,
@@ -217,14 +238,24 @@ def _verdict(seen: Evidence, goodput: float) -> str:
     # min() takes the first of two values if the second one is NaN
     lost = seen.lost_share >= min(LOST_SHARE, seen.law_share)
     buffer = "send buffer" if seen.sender_smaller else "window"
+    own_core = _is_own_core(seen)
+
+    late = foreign and seen.closed_share >= OFTEN_CLOSED
+
+    def is_slow(share: float, waited_share: float) -> bool:
+        others = foreign and not waited_share < WAITED_PART * share
+        return share >= LIMITED_SHARE and not others
+
     rules = (
         ("unknown", math.isnan(goodput)),
         (seen.ceiling_kind, seen.ceiling_share >= NEAR_CEILING),
         ("pacing", seen.pacing_share >= NEAR_PACING),
         (SLOW_START, _in_slow_start(seen)),
         ("CPU", busy and not foreign),
+        (RECEIVER, is_slow(seen.closed_share, seen.receiver_waited_share)),
+        (SENDER, is_slow(seen.idle_share, seen.sender_waited_share) and not own_core),
         ("send buffer", seen.sndbuf_limited_share >= LIMITED_SHARE),
-        ("window", seen.rwnd_limited_share >= LIMITED_SHARE),
+        ("window", seen.rwnd_limited_share >= LIMITED_SHARE and not late),
         (buffer, full and not seen.rtt_ratio > QUEUEING_RATIO),
         (SHAPED, _is_shaped(seen)),
         ("loss", lost),
@@ -239,11 +270,15 @@ def _in_slow_start(seen: Evidence) -> bool:
     return few and seen.growth >= SLOW_START_GROWTH and seen.lost_share == 0
 
 
+def _is_own_core(seen: Evidence) -> bool:
+    """True if a core was so busy with the run that it may have paced it."""
+    return seen.busiest_core_percent >= OWN_BUSY_PERCENT and not seen.foreign_share >= FOREIGN_SHARE
+
+
 def _is_shaped(seen: Evidence) -> bool:
     queued = seen.rtt_ratio >= SHAPED_QUEUE_RATIO and seen.queue_us >= SHAPED_QUEUE_US
-    own = seen.busiest_core_percent >= OWN_BUSY_PERCENT and not seen.foreign_share >= FOREIGN_SHARE
     steady = seen.variation_percent <= SHAPED_VARIATION_PERCENT
-    return steady and queued and not own and not math.isnan(seen.frames_Mbps)
+    return steady and queued and not _is_own_core(seen) and not math.isnan(seen.frames_Mbps)
 
 
 def _granted(row: Mapping, seen: Evidence) -> bool:

@@ -142,6 +142,21 @@ def _share(streams: list[dict], part: str, whole_us: list) -> float | None:
     return _mean(value / whole for value, whole in pairs if value is not None and (whole or 0) > 0)
 
 
+def _sampled_share(streams: list[dict], part: str) -> float | None:
+    """Share of the time that the samples of a window cover, mean of streams."""
+    times = [(stream.get(part), stream.get("sampled_us")) for stream in streams]
+    return _mean(part_us / whole_us for part_us, whole_us in times if whole_us)
+
+
+def _waited_share(result: dict) -> float | None:
+    """Share of a run that the threads of an end waited for a CPU; None of another tool."""
+    waited_us, threads = result.get("waited_us"), result.get("threads")
+    span_us = ((result.get("t_last_byte_ns") or 0) - (result.get("t_go_ns") or 0)) / 1e3
+    return (
+        waited_us / threads / span_us if threads and waited_us is not None and span_us > 0 else None
+    )
+
+
 def _cpu(meter: dict | None) -> dict[str, float | None]:
     """Busy, softirq and steal shares of all cores and the busiest core's busy share, in %."""
     cores = (meter or {}).get("cpu") or []
@@ -298,6 +313,10 @@ def record(
         "busy_share": _share(senders, "busy_us", window_us),
         "rwnd_limited_share": _share(senders, "rwnd_limited_us", busy_us),
         "sndbuf_limited_share": _share(senders, "sndbuf_limited_us", busy_us),
+        "idle_share": _sampled_share(senders, "idle_us"),
+        "closed_share": _sampled_share(senders, "closed_us"),
+        "sender_waited_share": _of_known(max, [_waited_share(flow.gen) for flow in flows]),
+        "receiver_waited_share": _of_known(max, [_waited_share(flow.sink) for flow in flows]),
         **{
             name: _mean([one.get(name) for one in senders])
             for name in ("sndbuf_start_B", "sndbuf_B")

@@ -206,6 +206,14 @@ RUN_COLUMNS = _columns("""
     rwnd_limited_share       float64?  1     share of the busy time limited by the receiver's
                                              window
     sndbuf_limited_share     float64?  1     share of the busy time limited by the send buffer
+    idle_share               float64?  1     share of the window in which the sender had nothing to
+                                             send, mean of streams
+    closed_share             float64?  1     share of the window in which the receiver advertised
+                                             less than a quarter of its largest window, likewise; 0
+                                             before Linux 5.4
+    sender_waited_share      float64?  1     share of the run that the sender's threads waited for a
+                                             CPU
+    receiver_waited_share    float64?  1     the same of the receiver's
     sndbuf_start_B           float64?  B     SO_SNDBUF at the sender, before the first byte
     rcvbuf_start_B           float64?  B     SO_RCVBUF at the receiver, before the first byte
     sndbuf_B                 float64?  B     SO_SNDBUF at the sender, at the end
@@ -269,8 +277,8 @@ RUN_COLUMNS = _columns("""
     emulator_waited_percent  float64?  %     share of the run that the emulator waited for a
                                              processor
     bottleneck               string?   -     bus, link, one slave of the bond, pacing, slow
-                                             start, window, send buffer, CPU, shaped link,
-                                             loss, foreign CPU or unknown;
+                                             start, CPU, slow receiver, slow sender, window, send
+                                             buffer, shaped link, loss, foreign CPU or unknown;
                                              `window, asked for by the study` where the study
                                              fixes the buffer
     flags                    string    -     flags of the run, joined by commas; empty when valid

@@ -109,6 +109,15 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             {"busiest_core_percent": 99.0, "sender_softirq_percent": 25.0},
             "CPU: one core was 99 % busy; softirq takes 25 % of all cores",
         ),
+        (
+            {"closed_share": 0.91},
+            "slow receiver: the program reads too slowly: its window was almost closed 91 % of the "
+            "time",
+        ),
+        (
+            {"idle_share": 0.88},
+            "slow sender: the program sends too slowly: it had nothing to send 88 % of the time",
+        ),
         ({"sndbuf_limited_share": 0.7}, f"send buffer: {SENDS} in 70 % of the busy time"),
         ({"rwnd_limited_share": 0.8}, f"window: {RECEIVES} in 80 % of the busy time"),
         (FULL, f"window: {FILLED}"),

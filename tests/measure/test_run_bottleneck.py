@@ -32,6 +32,8 @@ LONG = {
     **{"sent_B": 29_000_000, "retransmits": 10, "sndbuf_B": 16e6, "rcvbuf_B": 16e6},
 }
 OF_BOTH = {"sender_cpu_percent": 60.0, "receiver_cpu_percent": 60.0}
+CLOSED, QUIET = {"closed_share": 0.9}, {"idle_share": 0.9}
+FILLED = {"busiest_core_percent": 99.0, "foreign_cpu_percent": 40.0} | OF_BOTH
 OWN_EACH_WAY = {"bus_MBps": 4256.0, "bus_shared": False}
 GROWING = {"rtt_us": 202_000.0, "min_rtt_us": 200_000.0, "window_s": 1.0, "retransmits": 0}
 GROWING |= {"goodput_MBps": 0.9, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
@@ -75,6 +77,27 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("unknown", SHAPED | {"rate_variation_percent": 6.0}),
         ("unknown", SHAPED | {"busiest_core_percent": 90.0}),
         ("window", SHAPED | {"rwnd_limited_share": 0.9}),
+        # a program that reads or sends too slowly fills windows and stretches round trips
+        ("slow receiver", CLOSED),
+        ("slow receiver", CLOSED | LONG | {"goodput_MBps": 4.0}),
+        ("window", {"closed_share": 0.2, "rwnd_limited_share": 0.9}),
+        ("slow sender", QUIET),
+        ("slow sender", QUIET | {"rwnd_limited_share": 0.9, "sndbuf_limited_share": 0.9}),
+        ("pacing", QUIET | {"pacing_MBps": 510.0}),
+        ("CPU", QUIET | CLOSED | {"busiest_core_percent": 99.0}),
+        ("unknown", QUIET | {"busiest_core_percent": 90.0}),
+        # a reader without a CPU closes its window, a small buffer does not
+        ("foreign CPU", FILLED | {"rwnd_limited_share": 0.9, "closed_share": 0.3}),
+        ("window", FILLED | {"rwnd_limited_share": 0.9, "closed_share": 0.0}),
+        # unless other programs had the CPU that it waited for
+        *[
+            (word, fields | FILLED | {name: waited})
+            for slow, fields, name in (
+                ("slow receiver", CLOSED, "receiver_waited_share"),
+                ("slow sender", QUIET, "sender_waited_share"),
+            )
+            for word, waited in ((slow, 0.1), ("foreign CPU", 0.6), ("foreign CPU", math.nan))
+        ],
         # the smaller buffer, where the kernel did not count the time
         ("send buffer", {"sndbuf_B": 80_000.0}),
         # other programs that fill a core are not the run's own work

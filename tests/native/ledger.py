@@ -8,7 +8,7 @@ TCP_KEYS = {
     "rcv_mss_B", "pmtu_B", "retransmits", "lost", "reordering", "busy_us", "rwnd_limited_us",
     "sndbuf_limited_us", "bytes_acked", "bytes_received", "bytes_sent", "bytes_retransmitted",
     "segs_out", "segs_in", "delivered_ce", "delivery_rate_Bps", "rcv_space_B", "snd_wscale",
-    "rcv_wscale", "options",
+    "rcv_wscale", "options", "notsent_B", "peer_window_B",
 }  # fmt: skip
 
 

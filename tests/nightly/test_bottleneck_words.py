@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 
 import pytest
 import yaml
@@ -57,12 +63,43 @@ def test_little_loss_on_a_long_path_and_a_small_send_buffer_are_named(tmp_path):
     assert found["clean", "large"] == "link"
 
 
+@contextmanager
+def often_stopped(namespace: str) -> Iterator[None]:
+    """Stop the agent of a lab host for 90 ms of every 100, as a program that is busy elsewhere."""
+    over = threading.Event()
+
+    def agents() -> list[int]:
+        listed = subprocess.run(("ip", "netns", "pids", namespace), capture_output=True, text=True)
+        lines = {pid: Path(f"/proc/{pid}/cmdline") for pid in listed.stdout.split()}
+        return [int(pid) for pid, line in lines.items() if b"\0agent\0" in line.read_bytes()]
+
+    def stop_again() -> None:
+        while not over.is_set():
+            with suppress(OSError):
+                for pid in agents():
+                    os.kill(pid, signal.SIGSTOP)
+                    over.wait(0.09)
+                    os.kill(pid, signal.SIGCONT)
+            over.wait(0.01)
+
+    thread = threading.Thread(target=stop_again)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
 RUNS, RIGHT = 10, 9
+CABLE = {"interrupt_delay_us": 0, "segmentation_offload": True, "checksum_offload": True}
 SHAPER = ("tbf", "rate", "200mbit", "burst", "64kb", "limit", "500kb")
 
 
-def words(tmp_path, link: dict, timing: dict, *, shaper: tuple[str, ...] = ()) -> list[str]:
-    """Words of the runs of a path, with a shaper of which the study knows nothing."""
+def words(
+    tmp_path, link: dict, timing: dict, *, shaper: tuple[str, ...] = (), stopped: str = ""
+) -> list[str]:
+    """Words of the runs of a path, with a shaper or a stopped program unknown to the study."""
     content = {
         "netlab": 1,
         "name": "truth",
@@ -83,7 +120,8 @@ def words(tmp_path, link: dict, timing: dict, *, shaper: tuple[str, ...] = ()) -
             line = ("tc", "qdisc", "replace", "dev", "data0", "root", *shaper)
             subprocess.run(("ip", "netns", "exec", f"nlab-{lab}-left", *line), check=True)
         results = str(tmp_path / "r")
-        measured_through(run_netlab("run", str(file), "--results", results, timeout_s=280))
+        with often_stopped(f"nlab-{lab}-{stopped}") if stopped else nullcontext():
+            measured_through(run_netlab("run", str(file), "--results", results, timeout_s=280))
     finally:
         run_netlab("lab", "down", lab)
     runs = Store(tmp_path / "r").runs()
@@ -93,10 +131,16 @@ def words(tmp_path, link: dict, timing: dict, *, shaper: tuple[str, ...] = ()) -
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("rtt_ms", [0, 20])
 def test_a_shaper_of_which_the_study_knows_nothing_is_a_link_of_its_rate(tmp_path, rtt_ms):
-    offloads = {"segmentation_offload": True, "checksum_offload": True}
-    link = {"emulator": {"rtt_ms": rtt_ms}} if rtt_ms else {"interrupt_delay_us": 0, **offloads}
+    link = {"emulator": {"rtt_ms": rtt_ms}} if rtt_ms else CABLE
     said = words(tmp_path, link, {"seconds": 2.0, "warmup_s": 0.5}, shaper=SHAPER)
     assert said.count("shaped link") >= RIGHT, said
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("stopped", "word"), [("right", "slow receiver"), ("left", "slow sender")])
+def test_a_program_that_is_stopped_most_of_the_time_is_named(tmp_path, stopped, word):
+    said = words(tmp_path, CABLE, {"seconds": 2.0, "warmup_s": 0.5}, stopped=stopped)
+    assert said.count(word) >= RIGHT, said
 
 
 @pytest.mark.timeout(400)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/resource.h>
 
 uint64_t nl_clock_ns(clockid_t clock)
@@ -20,6 +21,19 @@ uint64_t nl_now_ns(void)
 uint64_t nl_thread_cpu_ns(void)
 {
 	return nl_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t nl_thread_waited_ns(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long ran, waited = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu %llu", &ran, &waited) != 2)
+		waited = 0;
+	fclose(file);
+	return waited;
 }
 
 void nl_process_cpu_us(uint64_t us[2])

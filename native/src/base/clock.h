@@ -26,6 +26,9 @@ uint64_t nl_clock_ns(clockid_t clock);
 /* CPU time of the calling thread so far. */
 uint64_t nl_thread_cpu_ns(void);
 
+/* Time that the calling thread was runnable without running; 0 where the kernel does not report it. */
+uint64_t nl_thread_waited_ns(void);
+
 /* User and system time of this process so far. */
 void nl_process_cpu_us(uint64_t us[2]);
 

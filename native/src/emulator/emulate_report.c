@@ -2,8 +2,6 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
-
 /* Upper bounds of the bins; the last one is open. */
 static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200,  500,
 						      1000, 2000, 5000, 10000, 20000};
@@ -12,20 +10,6 @@ static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200
  * waiting for more than this percentage of the time. */
 enum { LATE_ONE_IN = 100, WAITED_PERCENT = 5 };
 
-/* Time this thread was runnable without running; 0 where the kernel does not report it. */
-static uint64_t waited_ns(void)
-{
-	FILE *file = fopen("/proc/thread-self/schedstat", "re");
-	unsigned long long ran, waited = 0;
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "%llu %llu", &ran, &waited) != 2)
-		waited = 0;
-	fclose(file);
-	return waited;
-}
-
 void nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
 			     uint64_t late_us)
 {
@@ -33,7 +17,7 @@ void nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint6
 	r->sample_ns = sample_ms * 1000000;
 	r->late_ns = late_us * 1000;
 	nl_process_cpu_us(r->cpu0_us);
-	r->waited0_ns = waited_ns();
+	r->waited0_ns = nl_thread_waited_ns();
 }
 
 void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_link link[2],
@@ -155,7 +139,7 @@ static void samples_json(const struct nl_emulate_report *r, int with_samples, st
 void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link link[2],
 			    uint64_t now_ns, int final, int with_samples, struct nl_json *j)
 {
-	uint64_t elapsed_ns = now_ns - r->begun_ns, waited = waited_ns() - r->waited0_ns, cpu[2];
+	uint64_t elapsed_ns = now_ns - r->begun_ns, waited = nl_thread_waited_ns() - r->waited0_ns, cpu[2];
 
 	nl_process_cpu_us(cpu);
 	nl_json_event(j, "emulation");

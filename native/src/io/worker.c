@@ -162,6 +162,7 @@ static void *worker_thread(void *argument)
 	struct nl_transfer *transfer = worker->transfer;
 	const struct nl_engine *engine = transfer->engine;
 	sigset_t pipe_signal;
+	uint64_t before_ns, waited_ns;
 	int errnum;
 
 	/* sendfile and splice lack MSG_NOSIGNAL; SIGPIPE goes to the calling thread */
@@ -182,6 +183,7 @@ static void *worker_thread(void *argument)
 		nl_sockopts_describe(nl_stream_data_fd(stream), &transfer->report[stream->id]);
 	}
 	errnum = worker_prepare(worker);
+	before_ns = nl_thread_waited_ns();
 	pthread_mutex_lock(&transfer->lock);
 	transfer->ready++;
 	pthread_cond_broadcast(&transfer->changed);
@@ -200,6 +202,8 @@ static void *worker_thread(void *argument)
 	}
 	if (engine->finish)
 		engine->finish(worker);
+	waited_ns = nl_thread_waited_ns(); /* 0 also if there is no file descriptor left */
+	worker->waited_ns = waited_ns > before_ns ? waited_ns - before_ns : 0;
 	await_zc_completions(worker);
 	nl_io_ctx_close(&worker->ctx);
 

@@ -58,6 +58,7 @@ struct nl_worker {
 	void *own; /* the engine's, between prepare and finish */
 	pthread_t thread;
 	int errnum; /* of setting its CPU affinity, or 0 */
+	uint64_t waited_ns; /* since the release, for a CPU; valid after the join */
 	int ended;  /* guarded by the transfer's lock */
 };
 

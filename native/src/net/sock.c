@@ -297,6 +297,7 @@ struct kernel_tcp_info {
 	uint64_t delivery_rate, busy_time, rwnd_limited, sndbuf_limited;
 	uint32_t delivered, delivered_ce;
 	uint64_t bytes_sent, bytes_retrans;
+	uint32_t dsack_dups, reord_seen, rcv_ooopack, snd_wnd;
 };
 
 _Static_assert(offsetof(struct kernel_tcp_info, rtt) == 68, "tcpi_rtt");
@@ -304,6 +305,7 @@ _Static_assert(offsetof(struct kernel_tcp_info, total_retrans) == 100, "tcpi_tot
 _Static_assert(offsetof(struct kernel_tcp_info, bytes_acked) == 120, "tcpi_bytes_acked");
 _Static_assert(offsetof(struct kernel_tcp_info, delivery_rate) == 160, "tcpi_delivery_rate");
 _Static_assert(offsetof(struct kernel_tcp_info, bytes_sent) == 200, "tcpi_bytes_sent");
+_Static_assert(offsetof(struct kernel_tcp_info, snd_wnd) == 228, "tcpi_snd_wnd");
 
 void nl_tcpinfo_parse(const void *info, size_t len, struct nl_tcp *out)
 {
@@ -322,6 +324,7 @@ void nl_tcpinfo_parse(const void *info, size_t len, struct nl_tcp *out)
 		.bytes_sent = k.bytes_sent, .bytes_retransmitted = k.bytes_retrans,
 		.segs_out = k.segs_out, .segs_in = k.segs_in, .delivered_ce = k.delivered_ce,
 		.delivery_rate_Bps = k.delivery_rate, .rcv_space_B = k.rcv_space,
+		.notsent_B = k.notsent_bytes, .peer_window_B = k.snd_wnd,
 		.snd_wscale = k.snd_wscale, .rcv_wscale = k.rcv_wscale, .options = k.options,
 	};
 }

@@ -423,6 +423,8 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 	else
 		nl_workers_shut(&run->transfer, SHUT_RDWR);
 	nl_workers_join(&run->transfer, worker, started);
+	for (uint64_t i = 0; i < started; i++)
+		run->report.waited_ns += worker[i].waited_ns;
 	if (run->report.t_go_ns) {
 		watch_conclude(&watch);
 		run->report.watch_cpu_ns = nl_thread_cpu_ns() - cpu_ns;

@@ -116,7 +116,7 @@ static void put_tcp(struct nl_json *j, const char *key, int known, const struct 
 		   OF(tcp, bytes_acked), OF(tcp, bytes_received), OF(tcp, bytes_sent),
 		   OF(tcp, bytes_retransmitted), OF(tcp, segs_out), OF(tcp, segs_in),
 		   OF(tcp, delivered_ce), OF(tcp, delivery_rate_Bps), OF(tcp, rcv_space_B), OF(tcp, snd_wscale),
-		   OF(tcp, rcv_wscale), OF(tcp, options));
+		   OF(tcp, rcv_wscale), OF(tcp, options), OF(tcp, notsent_B), OF(tcp, peer_window_B));
 	nl_json_close(j);
 }
 
@@ -139,7 +139,8 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 		    OF(row, t_first_ns), OF(row, t_last_ns), OF(row, t_end_ns),
 		    OF(row, sndbuf_start_B), OF(row, rcvbuf_start_B), OF(row, sndbuf_B),
 		    OF(row, rcvbuf_B), OF(row, cwnd_start_segments), OF(row, cwnd_t0_segments),
-		    OF(row, cwnd_max_segments), OF(row, pacing_Bps), OF(row, dscp), OF(row, mss_B),
+		    OF(row, cwnd_max_segments), OF(row, sampled_us), OF(row, idle_us), OF(row, closed_us),
+		    OF(row, pacing_Bps), OF(row, dscp), OF(row, mss_B),
 		    OF(row, nodelay), OF(row, busy_poll_us), OF(row, moves));
 	nl_json_known(j, "cpu", row->cpu >= 0, (uint64_t)row->cpu);
 	nl_json_known(j, "incoming_cpu", row->incoming_cpu >= 0, (uint64_t)row->incoming_cpu);
@@ -330,7 +331,7 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 		   {"bytes", r->window_bytes});
 	PUT_MEMBERS(j, OF(r, total_bytes), OF(r, interval_sum_bytes),
 		    {"watch_cpu_us", r->watch_cpu_ns / 1000},
-		    {"watch_late_us", r->watch_late_ns / 1000});
+		    {"watch_late_us", r->watch_late_ns / 1000}, {"waited_us", r->waited_ns / 1000});
 	nl_json_array(j, "per_stream");
 	for (uint64_t i = 0; i < r->streams; i++)
 		put_stream(j, &r->per_stream[i]);

@@ -99,6 +99,28 @@ static void thin_samples(struct nl_report *report)
 	report->interval_ms *= 2;
 }
 
+/* A stopped or starved gen takes no samples meanwhile: the one after a pause counts for all of it. Its
+ * thread may have sent again by then, so the kernel's count of busy time tells idle time as well. */
+static void count_limits(struct nl_stream_report *row, const struct nl_tcp *tcp, uint64_t t_ns, int in_window)
+{
+	uint64_t passed_us = (t_ns - row->last_sample_ns) / 1000;
+	uint64_t busy_us = tcp->busy_us - row->last_busy_us;
+
+	if (tcp->peer_window_B > row->peer_window_max_B)
+		row->peer_window_max_B = tcp->peer_window_B;
+	if (in_window) {
+		row->sampled_us += passed_us;
+		if (tcp->notsent_B == 0)
+			row->idle_us += passed_us;
+		else if (busy_us < passed_us)
+			row->idle_us += passed_us - busy_us;
+		if (tcp->peer_window_B < row->peer_window_max_B / 4)
+			row->closed_us += passed_us;
+	}
+	row->last_sample_ns = t_ns;
+	row->last_busy_us = tcp->busy_us;
+}
+
 static void take_tcp(struct nl_report *report, struct nl_stream *stream, uint64_t k)
 {
 	for (uint64_t i = 0; i < report->streams; i++) {
@@ -106,7 +128,8 @@ static void take_tcp(struct nl_report *report, struct nl_stream *stream, uint64_
 		uint64_t at = nl_sample_at(report, i, k);
 		struct nl_tcp tcp = {0};
 
-		nl_tcpinfo_read(stream[i].fd, &tcp);
+		if (nl_tcpinfo_read(stream[i].fd, &tcp) == 0)
+			count_limits(row, &tcp, report->sample_t_ns[k], report->window_t0_ns && !report->window_t1_ns);
 		row->cwnd_segments = tcp.cwnd_segments;
 		if (!row->cwnd_start_segments)
 			row->cwnd_start_segments = tcp.cwnd_segments;
