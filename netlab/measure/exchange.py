@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import secrets
 import time
@@ -415,17 +416,29 @@ class Emulated:
     @property
     def late_us(self) -> float | None:
         """Bound of the lateness of all writes but one in 100 (of fewer, all but one)."""
+        return self._late_us(lambda writes: max(1, writes // LATE_ONE_IN) if writes > 1 else 0)
+
+    @property
+    def surely_late_us(self) -> float | None:
+        """The same, but for as many more writes as chance adds: twice the deviation of a count."""
+
+        def allowed(writes: int) -> int:
+            expected = writes / LATE_ONE_IN
+            return int(expected + 2 * math.sqrt(expected))
+
+        return self._late_us(allowed)
+
+    def _late_us(self, allowed: Callable[[int], int]) -> float | None:
         ways = list(self._ways())
         bins = [[np.array(end["lateness"]["count"]) for end in way[1:]] for way in ways]
         counts = sum(now - then for then, now in bins)
         writes = int(counts.sum())
         if not writes:
             return None
-        allowed = max(1, writes // LATE_ONE_IN) if writes > 1 else 0
         above = writes - np.cumsum(counts)
         longest_us = max(now["lateness"]["max_ns"] for _, _, now in ways) / 1e3
         edges_us = [*ways[0][2]["lateness"]["below_us"], np.inf]
-        return float(min(edges_us[int(np.argmax(above <= allowed))], longest_us))
+        return float(min(edges_us[int(np.argmax(above <= allowed(writes)))], longest_us))
 
     @property
     def waited_percent(self) -> float:

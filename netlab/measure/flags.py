@@ -243,7 +243,8 @@ LATE_WATCH_S = 0.05
 EMULATOR_LATE_US = 1000.0
 EMULATOR_LATE_SHARE_OF_RTT = 0.005
 """Tolerance of the round trip, the larger of the two. More than one late write in 100 breaks it;
-occasional scheduling pauses of some ms delay fewer."""
+occasional scheduling pauses of some ms delay fewer. A slow run has few writes, and chance alone
+makes two in 100 of them late: their number must be beyond that."""
 
 EMULATOR_WAITED_PERCENT = 5.0
 """An emulator that waited for a CPU longer than this share of the run lacked CPU time."""
@@ -332,7 +333,7 @@ def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | N
 
 
 def _emulator_fault(emulated: Emulated) -> str | None:
-    late_us = emulated.late_us
+    late_us = emulated.surely_late_us
     bound_us = max(EMULATOR_LATE_US, EMULATOR_LATE_SHARE_OF_RTT * emulated.rtt_us)
     faults = []
     if late_us is not None and late_us > bound_us:

@@ -477,6 +477,11 @@ FULL["directions"][0]["dropped"]["memory"] = 2
     [
         (late_of({1000: 20}, EMULATOR_LATE_US), ""),
         (late_of({2000: 200}, 1900.0), "over 1000 us late"),
+        # of the 306 writes of both directions chance makes six late, and not twelve
+        (report(lateness=late({10: 150, 2000: 3}, 1900.0)), ""),
+        (report(lateness=late({10: 150, 2000: 6}, 1900.0)), "over 1000 us late"),
+        (report(lateness=late({10: 20, 2000: 1}, 1900.0)), "over 1000 us late"),
+        (report(lateness=late({10: 40, 2000: 1}, 1900.0)), ""),
         # 1.9 ms is less than half a per cent of 400 ms
         (late_of({2000: 200}, 1900.0, delay_us=200_000), ""),
         (WAITED, "6.2 % of the run"),
