@@ -19,6 +19,7 @@ from netlab.measure.bottleneck import (
     ENDS,
     LIMITED_SHARE,
     NUMBERS,
+    POLICER,
     RECEIVER,
     SENDER,
     SHAPED,
@@ -182,6 +183,13 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
         return (
             f"a link of about {_two_digits(seen.frames_Mbps)} Mb/s: the rate stayed within "
             f"{seen.variation_percent:.2g} %, and packets queued for {seen.queue_us / 1e3:.2g} ms"
+        )
+    if verdict == POLICER:
+        rate, times = map(_two_digits, (seen.frames_Mbps, seen.lost_share / seen.random_share))
+        return (
+            f"a rate of about {rate} Mb/s: {100 * seen.lost_share:.2g} % of the segments were "
+            f"retransmitted, {times} times what random loss leaves of this rate, and no packet "
+            "queued"
         )
     if verdict == "loss":
         drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"

@@ -110,7 +110,8 @@ def _stream(row: Any) -> dict[str, Any]:
             for name in ("stream", "errnum", "bytes", "window_bytes", "calls", "t_first_ns",
                          "t_last_ns", "t_end_ns", "sndbuf_start_B", "rcvbuf_start_B", "sndbuf_B",
                          "rcvbuf_B", "cwnd_start_segments", "cwnd_t0_segments",
-                         "cwnd_max_segments", "sampled_us", "idle_us", "closed_us", "pacing_Bps", "dscp", "mss_B", "nodelay",
+                         "cwnd_max_segments", "sampled_us", "idle_us", "closed_us",
+                         "pacing_Bps", "dscp", "mss_B", "nodelay",
                          "busy_poll_us", "cpu", "incoming_cpu", "moves")
         },
         "congestion": text_of(row.congestion),

@@ -278,7 +278,8 @@ RUN_COLUMNS = _columns("""
                                              processor
     bottleneck               string?   -     bus, link, one slave of the bond, pacing, slow
                                              start, CPU, slow receiver, slow sender, window, send
-                                             buffer, shaped link, loss, foreign CPU or unknown;
+                                             buffer, shaped link, policer, loss, foreign CPU or
+                                             unknown;
                                              `window, asked for by the study` where the study
                                              fixes the buffer
     flags                    string    -     flags of the run, joined by commas; empty when valid

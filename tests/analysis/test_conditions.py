@@ -152,6 +152,13 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             "shaped link: a link of about 200 Mb/s: the rate stayed within 0.54 %, and packets "
             "queued for 4.8 ms",
         ),
+        (
+            {"goodput_MBps": 26.7, "mtu_B": 1500, "mss_B": 1448.0, "rtt_us": 20_081.0}
+            | {"min_rtt_us": 20_000.0, "congestion_in_force": "cubic", "sent_B": 67e6}
+            | {"retransmits": 32_762},
+            "policer: a rate of about 220 Mb/s: 71 % of the segments were retransmitted, 65,000 "
+            "times what random loss leaves of this rate, and no packet queued",
+        ),
         ({}, f"unknown: no ceiling is known, {NOTHING}"),
         ({"bus_MBps": 1000.0}, f"unknown: 50 % of the bus, {NOTHING}"),
         *(

@@ -39,6 +39,8 @@ GROWING = {"rtt_us": 202_000.0, "min_rtt_us": 200_000.0, "window_s": 1.0, "retra
 GROWING |= {"goodput_MBps": 0.9, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
 SHAPED = LONG | {"goodput_MBps": 24.1, "rtt_us": 24_805.0, "min_rtt_us": 20_021.0, "retransmits": 0}
 SHAPED |= {"rate_variation_percent": 1.15}
+POLICED = LONG | {"goodput_MBps": 26.7, "rtt_us": 20_081.0, "congestion_in_force": "cubic"}
+POLICED |= {"sent_B": 67_000_000, "retransmits": 32_762}
 ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
 
 
@@ -98,6 +100,15 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
             )
             for word, waited in ((slow, 0.1), ("foreign CPU", 0.6), ("foreign CPU", math.nan))
         ],
+        # far more loss than the rate allows, and no queue, as recorded behind a policer
+        ("policer", POLICED),
+        ("policer", POLICED | {"congestion_in_force": "reno+cubic"}),
+        ("loss", POLICED | {"congestion_in_force": "bbr"}),
+        ("loss", POLICED | {"congestion_in_force": None}),
+        ("loss", POLICED | {"rtt_us": 25_000.0}),
+        ("loss", POLICED | {"min_rtt_us": None}),
+        ("loss", POLICED | {"busiest_core_percent": 90.0}),
+        ("loss", POLICED | {"retransmits": 40}),
         # the smaller buffer, where the kernel did not count the time
         ("send buffer", {"sndbuf_B": 80_000.0}),
         # other programs that fill a core are not the run's own work

@@ -97,16 +97,23 @@ SHAPER = ("tbf", "rate", "200mbit", "burst", "64kb", "limit", "500kb")
 
 
 def words(
-    tmp_path, link: dict, timing: dict, *, shaper: tuple[str, ...] = (), stopped: str = ""
+    tmp_path,
+    link: dict,
+    timing: dict,
+    *,
+    shaper: tuple[str, ...] = (),
+    policer: tuple[str, ...] = (),
+    stopped: str = "",
+    congestion: str = "cubic",
 ) -> list[str]:
-    """Words of the runs of a path, with a shaper or a stopped program unknown to the study."""
+    """Words of the runs of a path with what its study does not know."""
     content = {
         "netlab": 1,
         "name": "truth",
         "title": "A known limit",
         "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
         "paths": {"path": {"ends": [{"host": "left"}, {"host": "right"}], "link": link}},
-        "groups": [{"name": "one", "path": "path", "sender": "left", "congestion": "cubic"}],
+        "groups": [{"name": "one", "path": "path", "sender": "left", "congestion": congestion}],
         "tunings": [tuning("large", LARGE)],
         "streams": [1],
         "timing": {"rounds": RUNS, "interval_ms": 50, **timing},
@@ -119,6 +126,9 @@ def words(
         if shaper:
             line = ("tc", "qdisc", "replace", "dev", "data0", "root", *shaper)
             subprocess.run(("ip", "netns", "exec", f"nlab-{lab}-left", *line), check=True)
+        for line in policer:
+            argv = ("ip", "netns", "exec", f"nlab-{lab}-right", "nft", line)
+            subprocess.run(argv, check=True)
         results = str(tmp_path / "r")
         with often_stopped(f"nlab-{lab}-{stopped}") if stopped else nullcontext():
             measured_through(run_netlab("run", str(file), "--results", results, timeout_s=280))
@@ -141,6 +151,21 @@ def test_a_shaper_of_which_the_study_knows_nothing_is_a_link_of_its_rate(tmp_pat
 def test_a_program_that_is_stopped_most_of_the_time_is_named(tmp_path, stopped, word):
     said = words(tmp_path, CABLE, {"seconds": 2.0, "warmup_s": 0.5}, stopped=stopped)
     assert said.count(word) >= RIGHT, said
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("rate", "congestion"), [("25", "cubic"), ("5", "reno")])
+def test_a_policer_of_which_the_study_knows_nothing_is_named(tmp_path, rate, congestion):
+    limit = f"limit rate over {rate} mbytes/second burst 64 kbytes drop"
+    policer = (
+        "add table inet police",
+        "add chain inet police in { type filter hook input priority 0 ; }",
+        f"add rule inet police in iifname data0 {limit}",
+    )
+    link = {"emulator": {"rtt_ms": 20}}
+    timing = {"seconds": 2.0, "warmup_s": 0.5}
+    said = words(tmp_path, link, timing, policer=policer, congestion=congestion)
+    assert said.count("policer") >= RIGHT, said
 
 
 @pytest.mark.timeout(400)
