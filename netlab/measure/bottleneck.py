@@ -24,7 +24,8 @@ The rules apply in a fixed order; the first one that holds decides:
    all that exceeds a rate is dropped at once.
 9. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
    datagrams lost, and no rule above explains the rate.
-10. ``foreign CPU``: one core was busy all the time, mostly with other programs.
+10. ``foreign CPU``: one core was busy all the time, mostly with other programs. It precedes the
+    two rules above if the sender waited for a CPU for most of the run.
 11. ``unknown``: none of these, or the fields are missing.
 """
 
@@ -71,7 +72,7 @@ OFTEN_CLOSED = 0.1
 """Share of the window from which a reader without a CPU, and not a small buffer, closed a window:
 measured 0 with buffers of 128 KiB beside other programs, 0.2 to 0.6 where these had the CPUs."""
 
-WAITED_PART = 0.5
+WAITED_PART = 0.3
 """Part of the time of a slow program that a wait for a CPU may be: above it, others had the CPU."""
 
 WINDOW_FULL = 0.4
@@ -102,10 +103,11 @@ OWN_BUSY_PERCENT = 80.0
 LOST_SHARE = 1e-3
 """Share of the segments that always counts as loss; less does by the window law."""
 
-POLICED_LOSS = 100.0
-"""Lost share over the one that this rate allows if each segment is lost by itself. A policer drops
-all that is above its rate at once: measured 540 to 21,000 at 20 and 40 ms, 0.3 to 40 where segments
-are lost at random or before a short queue."""
+POLICED_LOSS, POLICED_VARIATION_PERCENT = 200.0, 60.0
+"""Lost share over the one that this rate allows if each segment is lost by itself, and most
+variation of the rate. A policer drops all that is above its rate at once: measured 540 to 65,000 at
+20 and 40 ms, 0.3 to 70 where segments are lost at random or before a short queue. There a burst of
+slow start added up to 485, in runs whose rate varied by 80 % and more."""
 
 LAW_ABIDING = frozenset({"reno", "cubic"})
 """Congestion controls whose rate follows from random loss by that law."""
@@ -273,6 +275,7 @@ def _verdict(seen: Evidence, goodput: float) -> str:
         ("window", seen.rwnd_limited_share >= LIMITED_SHARE and not late),
         (buffer, full and not seen.rtt_ratio > QUEUEING_RATIO),
         (SHAPED, _is_shaped(seen)),
+        ("foreign CPU", foreign and seen.sender_waited_share >= LIMITED_SHARE),
         (POLICER, _is_policed(seen)),
         ("loss", lost),
         (buffer, full),
@@ -293,7 +296,8 @@ def _is_queued(seen: Evidence) -> bool:
 def _is_policed(seen: Evidence) -> bool:
     at_once = seen.lost_share >= max(LOST_SHARE, POLICED_LOSS * seen.random_share)
     known = not math.isnan(seen.rtt_ratio + seen.random_share)
-    return at_once and known and not _is_queued(seen) and not _is_own_core(seen)
+    steady = seen.variation_percent <= POLICED_VARIATION_PERCENT
+    return at_once and known and steady and not _is_queued(seen) and not _is_own_core(seen)
 
 
 def _is_own_core(seen: Evidence) -> bool:

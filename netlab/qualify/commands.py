@@ -114,8 +114,16 @@ OPTIONS = {
 @click.option("--seconds", type=float, help="Measured seconds of each run; long frames take more.")
 @click.option("--repeats", type=int, help="Runs of each rate.")
 @options.levels_option("--rtt", "rtts_ms", type=float, help="Emulated round trip, ms; repeatable.")
+@click.option(
+    "--words",
+    "of_words",
+    is_flag=True,
+    help="Measure runs whose limit is known, and the words that they are given, instead.",
+)
 @options.results_option("--out", place="calibration")
-def calibrate_command(quick: bool, only: str | None, results: Path | None, **levels: Any) -> None:
+def calibrate_command(
+    quick: bool, only: str | None, of_words: bool, results: Path | None, **levels: Any
+) -> None:
     """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.
 
     Limits: goodput within 0.5 % of what TCP can carry at the rate, 1 % from 10 Gb/s; the mean round
@@ -124,8 +132,20 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
 
     Each run is stored in a directory of its own, named by its date; reports use the latest run that
     has each part.
+
+    With --words: links, shapers, a policer, buffers, losses and programs that limit a run, ten runs
+    each (--repeats; three with --quick). The table has the words that these runs are given; exit
+    code 1 if fewer than nine in ten of a limit have its word.
     """
     given, parts_asked = _given(levels), [only] if only else list(OPTIONS)
+    if of_words:
+        names = {**OPTIONS[RATES], **OPTIONS[EMULATOR], "only": "--only"}
+        asked = given | ({"only": only} if only else {})
+        unused = [names[key] for key in asked if key != "repeats"]
+        text = f"--words does not use {', '.join(unused)}; leave out one or the other"
+        check(not unused, "", None, text, "E-CLI-060")
+        _calibrate_words(given.get("repeats", 3 if quick else 10), results)
+        return
     others = (OPTIONS[part] for part in OPTIONS.keys() - parts_asked)
     unused = [option for keys in others for key, option in keys.items() if key in given]
     text = f"--only {only} does not use {', '.join(unused)}; leave out one or the other"
@@ -168,3 +188,27 @@ def calibrate_command(quick: bool, only: str | None, results: Path | None, **lev
     click.echo(path)
     if document.complaint:
         raise NetlabError(document.complaint, code="E-CLI-004")
+
+
+def _calibrate_words(repeats: int, results: Path | None) -> None:
+    from netlab.experiment.progress import Progress, RunDone
+    from netlab.lab import emulator
+    from netlab.qualify import known_limits
+
+    emulator.check()
+    plan, started_at = known_limits.WordsPlan(repeats=repeats), _now()
+    with Progress(report=False) as shown:
+        shown.tally.place = "words"
+        shown.start(len(plan.truths) * repeats, 0, 0, known_limits.RUN_S)
+
+        def progress(sample: dict) -> None:
+            message = f"{sample['truth']}: {sample['word']}"
+            shown.run_done(RunDone("", sample["goodput_MBps"], None, sample["flags"], message))
+
+        measured = known_limits.measure_words(plan, progress=progress)
+    directory = new_directory(results or paths.results_dir("calibration"), started_at)
+    path = measured.save(directory, started_at)
+    click.echo(measured.to_text())
+    click.echo(path)
+    if measured.complaint:
+        raise NetlabError(measured.complaint, code="E-CLI-061")

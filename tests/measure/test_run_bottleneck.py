@@ -40,7 +40,7 @@ GROWING |= {"goodput_MBps": 0.9, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685
 SHAPED = LONG | {"goodput_MBps": 24.1, "rtt_us": 24_805.0, "min_rtt_us": 20_021.0, "retransmits": 0}
 SHAPED |= {"rate_variation_percent": 1.15}
 POLICED = LONG | {"goodput_MBps": 26.7, "rtt_us": 20_081.0, "congestion_in_force": "cubic"}
-POLICED |= {"sent_B": 67_000_000, "retransmits": 32_762}
+POLICED |= {"sent_B": 67_000_000, "retransmits": 32_762, "rate_variation_percent": 6.3}
 ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
 
 
@@ -105,7 +105,11 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("policer", POLICED | {"congestion_in_force": "reno+cubic"}),
         ("loss", POLICED | {"congestion_in_force": "bbr"}),
         ("loss", POLICED | {"congestion_in_force": None}),
+        ("loss", POLICED | {"rate_variation_percent": 80.0}),
         ("loss", POLICED | {"rtt_us": 25_000.0}),
+        # a sender without a CPU is not explained by what it lost
+        ("foreign CPU", POLICED | FILLED | {"sender_waited_share": 0.6}),
+        ("policer", POLICED | FILLED | {"sender_waited_share": 0.3}),
         ("loss", POLICED | {"min_rtt_us": None}),
         ("loss", POLICED | {"busiest_core_percent": 90.0}),
         ("loss", POLICED | {"retransmits": 40}),

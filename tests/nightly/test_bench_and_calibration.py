@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from netlab.qualify.known_limits import LEAST_RIGHT, TRUTHS
 from netlab.results.store import Store
-from tests.e2e.conftest import run_netlab
+from tests.e2e.conftest import run_netlab, stored
 from tests.e2e.test_bench_runs import calibrated
 
 
@@ -29,3 +32,12 @@ def test_calibrate_holds_core_and_emulator_to_what_is_known(awake, tmp_path):
     verdicts = {one["verdict"] for one in (cell, rate, *emulator["round_trips"])}
     assert verdicts == {"within"}, document
     assert rate["error_percent"] < 5 and emulator["round_trips"][1]["goodput_Mbps"] > 20
+
+
+@pytest.mark.timeout(1500)
+def test_the_words_of_known_limits_are_right_in_nine_of_ten_runs(awake, tmp_path):
+    done = run_netlab("calibrate", "--words", "--out", str(tmp_path), timeout_s=1400)
+    rows = stored(tmp_path, "words.json")["confusion"]
+    assert [row["truth"] for row in rows] == [truth.name for truth in TRUTHS]
+    assert all(row["right"] >= LEAST_RIGHT * 10 for row in rows), done.stdout
+    assert done.returncode == 0 and "Words of runs whose limit is known" in done.stdout
