@@ -43,7 +43,7 @@ enum {
 	NL_NAME_MAX = 32, /* option keys, congestion control and interface names */
 	NL_ADDRESS_MAX = 64,
 	NL_LIST_MAX = 256, /* a list of names or CPUs, as text */
-	NL_CONGESTIONS_MAX = 8,
+	NL_CONGESTIONS_MAX = 8, /* items of a list that is dealt to the streams */
 	NL_TOKEN_B = 16,
 	NL_HELLO_B = 64,
 	NL_CPUS_MAX = 1024, /* CPUs beyond are not metered */
@@ -87,6 +87,7 @@ enum nl_option_kind {
 	NL_KIND_RECEIVE = 9,   /* a word of enum nl_receive_word */
 	NL_KIND_LIMIT = 10,    /* auto (0), none or never (UINT64_MAX), or decimal, min..max */
 	NL_KIND_SWITCH = 11,   /* a word of enum nl_switch_word */
+	NL_KIND_NUMBERS = 12,  /* up to 8 decimals, min..max, comma-separated; empty: none */
 };
 
 enum nl_engine_word {
@@ -123,7 +124,7 @@ struct nl_option {
 	uint32_t kind;     /* enum nl_option_kind */
 	uint32_t roles;    /* NL_SINK | NL_GEN */
 	uint32_t required; /* roles whose agent requests require it */
-	uint64_t min, max; /* of NL_KIND_COUNT, NL_KIND_FLAG and NL_KIND_LIMIT */
+	uint64_t min, max; /* of NL_KIND_COUNT, NL_KIND_FLAG, NL_KIND_LIMIT and NL_KIND_NUMBERS */
 	size_t offset;     /* in struct nl_run_opts */
 };
 
@@ -166,6 +167,10 @@ struct nl_run_opts {
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
 	char from[NL_ADDRESS_MAX];    /* of the gen. gen: bound; sink: required of peers; empty: any */
 	char congestion[NL_LIST_MAX]; /* NAME or COUNT*NAME each, dealt to the streams in turn */
+	/* NUMBER or COUNT*NUMBER each, dealt likewise; empty: 0 for all */
+	char starts_ms[NL_LIST_MAX];   /* gen: first byte of a stream, after the start */
+	char ends_ms[NL_LIST_MAX];     /* end of a stream, after the start; 0: with the run */
+	char pacings_Bps[NL_LIST_MAX]; /* gen: in place of pacing_Bps */
 	char cpus[NL_LIST_MAX];       /* threads take them round robin; empty: scheduler */
 	char interface[NL_NAME_MAX]; /* empty: no interface is metered */
 	char egress[NL_NAME_MAX]; /* gen: the interface that batches fit; empty: of the local address */

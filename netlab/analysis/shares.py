@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,10 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.measured import Measured, computed_once, with_units
 from netlab.measure.fairness import jain
+from netlab.measure.steadiness import whole_within
+from netlab.study import flows as unequal
 from netlab.study.base import dealt
+from netlab.study.flows import Flow
 
 STACK_NAMES = {
     "reno": "Reno",
@@ -53,6 +56,10 @@ STACK_COLUMNS = (
     *(*CELL_KEYS, "way", "control", "flows", "of_flows", "n_runs", "share_percent"),
     *("share_low_percent", "share_high_percent", "flow_MBps", "disturbed"),
 )
+NEWCOMER_COLUMNS = (
+    *(*CELL_KEYS, "way", "control", "flows", "of_flows", "start_s", "n_runs", "share_percent"),
+    *("share_low_percent", "share_high_percent", "n_fair", "fair_after_s", "disturbed"),
+)
 JAIN_COLUMNS = (
     *(*CELL_KEYS, "way", "congestion", "of_flows", "n_runs", "jain_index"),
     *("jain_low", "jain_high", "disturbed"),
@@ -63,16 +70,18 @@ JAIN_COLUMNS = (
 def of_streams(m: Measured) -> pd.DataFrame:
     """Goodput and share of every stream of every run of several streams, within its window.
 
-    A direction (``way``) is shared for itself. Runs that broke off are left out, and those of a
-    generator that does not count each stream.
+    Where flows start or end within a run, of the time in which all are on. A direction (``way``)
+    is shared for itself. Runs that broke off are left out, and those of a generator that does not
+    count each stream.
     """
     if m.samples is None:
         return pd.DataFrame(columns=list(STREAM_COLUMNS))
     several = ended(m.runs[m.runs["streams"] > 1])
     keys, parts = ["run_id", "direction", "stream"], []
-    for samples in m.samples.batches((*keys, "bytes", "interval_s", "in_window")):
+    needed = (*keys, "t_s", "bytes", "interval_s", "in_window")
+    for samples in m.samples.batches(needed):
         inside = samples[samples["in_window"]]
-        inside = inside[inside["run_id"].isin(several["run_id"])]
+        inside = _together(inside[inside["run_id"].isin(several["run_id"])], several)
         parts.append(inside.groupby(keys, as_index=False)[["bytes", "interval_s"]].sum())
     sums = pd.concat(parts).sort_values(keys, ignore_index=True)
     sums = sums.merge(several[["run_id", *CELL_KEYS, "round", "congestion"]], on="run_id")
@@ -90,6 +99,18 @@ def of_streams(m: Measured) -> pd.DataFrame:
         share_percent=100 * sums["bytes"] / total_B,
     )
     return frame[list(STREAM_COLUMNS)].reset_index(drop=True)
+
+
+def _together(intervals: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Intervals in which all flows of their run are on."""
+    plans = runs.loc[runs["flows"] != "", ["run_id", "flows"]]
+    spans = {text: unequal.together_s(unequal.from_text(text)) for text in plans["flows"].unique()}
+    of_run = {run: span for run, text in plans.to_numpy() if (span := spans[text]) is not None}
+    if not of_run:
+        return intervals
+    always = (-math.inf, math.inf)
+    first_s, last_s = np.array([of_run.get(run, always) for run in intervals["run_id"]]).T
+    return intervals[whole_within(intervals, first_s, last_s)]
 
 
 def _of_cells(m: Measured) -> Iterator[tuple[tuple, pd.DataFrame, str]]:
@@ -173,6 +194,77 @@ def of_each_stream(m: Measured) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=columns)
 
 
+FAIR_PART = 0.8
+"""Part of an equal share at which newcomers have arrived."""
+
+
+@computed_once
+def of_newcomers(m: Measured) -> pd.DataFrame:
+    """Flows that start after others: their share while all are on, and when they first have it.
+
+    ``fair_after_s`` is the mean time from their start until a running mean gives them
+    :data:`FAIR_PART` of an equal share, of the ``n_fair`` runs in which they reach it.
+    """
+    rows, level = [], nominal_level(m.study)
+    runs = m.runs.set_index("run_id")
+    for key, part, disturbed in _of_cells(m):
+        flows = unequal.from_text(runs["flows"][part["run_id"].iloc[0]])
+        of_flows = part["stream"].nunique()
+        begun = {
+            run_id: _rates_of(m, str(run_id), key[-1], runs["rtt_us"][run_id])
+            for run_id in (part["run_id"].unique() if len({f.start_s for f in flows}) > 1 else ())
+        }
+        for at, flow in enumerate(flows):
+            if not begun or flow.start_s == min(f.start_s for f in flows):
+                continue
+            own = part[part["stream"].isin(streams_of(flows, at, of_flows))]
+            shares = own.groupby("run_id")["share_percent"].sum().to_numpy()
+            times = [fair_after_s(rates, flows, at) for rates in begun.values()]
+            fair = [time for time in times if time is not None]
+            figures = _figure(shares, 0.0, 100.0, level, disturbed)
+            mean_s = float(np.mean(fair)) if fair else math.nan
+            control, number = own["control"].iloc[0], own["stream"].nunique()
+            counts = (number, of_flows, flow.start_s, len(times))
+            rows.append((*key, control, *counts, *figures, len(fair), mean_s, disturbed))
+    return pd.DataFrame.from_records(rows, columns=list(NEWCOMER_COLUMNS))
+
+
+def streams_of(flows: Sequence[Flow], at: int, of_flows: int) -> list[int]:
+    """Streams of an entry of unequal flows."""
+    entries = [entry for entry, flow in enumerate(flows) for _ in range(flow.count)]
+    return [stream for stream in range(of_flows) if entries[stream % len(entries)] == at]
+
+
+def _on(flow: Flow, t_s: np.ndarray) -> np.ndarray:
+    return (t_s > flow.start_s) & (t_s <= (flow.end_s or math.inf))
+
+
+def shares_over_time(
+    rates: pd.DataFrame, flows: Sequence[Flow], at: int
+) -> tuple[pd.Series, pd.Series]:
+    """Share of an entry's flows at every sample, and their equal share of the flows on then, %."""
+    of_streams, t_s = rates.drop(columns="jain"), rates.index.to_numpy()
+    own = streams_of(flows, at, of_streams.shape[1])
+    share = 100 * of_streams[own].sum(axis=1) / of_streams.sum(axis=1)
+    on = sum(flow.count * _on(flow, t_s) for flow in flows)
+    equal = 100 * flows[at].count * _on(flows[at], t_s) / np.maximum(on, 1)
+    return share, pd.Series(equal, rates.index)
+
+
+def fair_after_s(rates: pd.DataFrame, flows: Sequence[Flow], at: int) -> float | None:
+    """Time from the start of an entry's flows to :data:`FAIR_PART` of an equal share."""
+    share, equal = shares_over_time(rates, flows, at)
+    fair = share.index[(equal > 0) & (share >= FAIR_PART * equal)]
+    return float(fair[0] - flows[at].start_s) if len(fair) else None
+
+
+def _rates_of(m: Measured, run_id: str, way: str, rtt_us: float) -> pd.DataFrame:
+    assert m.samples is not None
+    own = m.samples({run_id})
+    own = own[own["direction"] == way]
+    return rates_over_time(own, 0.0 if pd.isna(rtt_us) else rtt_us / 1e6)
+
+
 @computed_once
 def of_runs(m: Measured) -> pd.DataFrame:
     """Share of each stack in every run, one column a stack, by ``run_id``; the first direction's.
@@ -252,6 +344,12 @@ class OverTime:
     controls: tuple[str, ...]
     jain_index: float
     rates: pd.DataFrame
+    flows: tuple[Flow, ...] = ()
+
+    @property
+    def newcomers(self) -> bool:
+        """True if flows start after others."""
+        return len({flow.start_s for flow in self.flows}) > 1
 
 
 def timelines_of(m: Measured, group: str) -> list[OverTime]:
@@ -263,18 +361,17 @@ def timelines_of(m: Measured, group: str) -> list[OverTime]:
     known, streams = (
         frame[(frame["group"] == group) & (frame["way"] == "forward")] for frame in (known, streams)
     )
-    good, rtts_us = set(valid(m.runs)["run_id"]), m.runs.set_index("run_id")["rtt_us"]
+    good, runs = set(valid(m.runs)["run_id"]), m.runs.set_index("run_id")
     for cell in known.nsmallest(MOST_OVER_TIME, "jain_index").sort_index().to_dict("records"):
         part = streams[np.logical_and.reduce([streams[name] == cell[name] for name in CELL_KEYS])]
         part = part if cell["disturbed"] else part[part["run_id"].isin(good)]
         wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
         indices = pd.Series(np.atleast_1d(jain(wide.to_numpy())), wide.index)
         run_id = str((indices - cell["jain_index"]).abs().idxmin())
-        own = m.samples({run_id})
-        rtt_s = 0.0 if pd.isna(rtts_us[run_id]) else rtts_us[run_id] / 1e6
-        rates = rates_over_time(own[own["direction"] == "forward"], rtt_s)
+        rates = _rates_of(m, run_id, "forward", runs["rtt_us"][run_id])
         if len(rates) > 1:
             controls = part[part["run_id"] == run_id].sort_values("stream")["control"]
             key = tuple(cell[name] for name in CELL_KEYS)
-            drawn.append(OverTime(key, run_id, tuple(controls), indices[run_id], rates))
+            flows = unequal.from_text(runs["flows"][run_id])
+            drawn.append(OverTime(key, run_id, tuple(controls), indices[run_id], rates, flows))
     return drawn

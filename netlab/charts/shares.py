@@ -9,11 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.shares import OverTime, stack_name
+from netlab.analysis.shares import OverTime, shares_over_time, stack_name
 from netlab.charts import drawing
 from netlab.charts.cells import ROW_IN
 from netlab.charts.chart import Panels, describe
@@ -31,6 +32,10 @@ JAIN_CAPTION = (
 OVER_TIME_CAPTION = (
     "The run of each cell whose index is nearest to the cell's. Running means of five round trips, "
     "at least 1 s."
+)
+NEWCOMERS_CAPTION = (
+    "The same runs; a line for each part of the flows. Grey: an equal share of the flows that are "
+    "on. Running means of five round trips, at least 1 s."
 )
 COLUMNS = 3
 
@@ -113,14 +118,62 @@ def jain(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
     return describe(ax, alt, JAIN_CAPTION)
 
 
-@drawing.theme()
-def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], group: str) -> Panels:
-    """Draw the streams of one run of each cell over time, as small multiples of one scale."""
-    columns = min(COLUMNS, len(found))
-    rows = math.ceil(len(found) / columns)
+def _multiples(count: int, group: str) -> tuple[Figure, np.ndarray]:
+    """Small multiples of one scale; those beyond the count are hidden."""
+    columns = min(COLUMNS, count)
+    rows = math.ceil(count / columns)
     size_in = (max(4.2, 2.5 * columns + 0.6), 2.1 * rows + 0.9)
     fig, axes = plt.subplots(rows, columns, sharey=True, squeeze=False, figsize=size_in)
     fig.suptitle(arrows(group), x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    for ax in list(axes.flat)[count:]:
+        ax.set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("s")
+    return fig, axes
+
+
+@drawing.theme()
+def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], group: str) -> Panels:
+    """Draw the share of each part of the flows over time, beside an equal share."""
+    fig, axes = _multiples(len(found), group)
+    words, names = [], [name for one in found for name in one.controls]
+    styles = stack_styles(names)
+    for ax, one in zip(axes.flat, found, strict=False):
+        starts, first = [], 0
+        for at, flow in enumerate(one.flows):
+            control = one.controls[first]
+            first += flow.count
+            share, equal = shares_over_time(one.rates, one.flows, at)
+            on = equal > 0
+            style = {"color": styles[control]["color"], "linestyle": styles[control]["linestyle"]}
+            ax.plot(share.index[on], share[on], linewidth=1.3, **style)
+            equal_style = {"color": drawing.CEILING_COLOUR, "linewidth": 1, "zorder": 1}
+            ax.plot(equal.index[on], equal[on], drawstyle="steps-pre", **equal_style)
+            if flow.start_s:
+                who = f"{flow.count} {stack_name(control)}"
+                starts.append(
+                    f"{who} from {flow.start_s:g} s has {share.iloc[-1]:.0f} % at the end"
+                )
+        ax.set_title(labels[one.key], fontsize=8)
+        words.append(f"{labels[one.key]}: {', '.join(starts)}")
+    axes[0][0].set_ylim(-2, 102)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("share, %")
+    lines = [
+        Line2D([], [], color=style["color"], linestyle=style["linestyle"])
+        for style in styles.values()
+    ]
+    equal_line = Line2D([], [], color=drawing.CEILING_COLOUR, linewidth=1)
+    shown = [*map(stack_name, styles), "equal share"]
+    fig.legend([*lines, equal_line], shown, ncols=len(shown), loc="outside lower center")
+    alt = f"Line charts of the shares of flows that start at several times. {'; '.join(words)}."
+    return Panels(describe(fig, alt, NEWCOMERS_CAPTION), axes)
+
+
+@drawing.theme()
+def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], group: str) -> Panels:
+    """Draw the streams of one run of each cell over time, as small multiples of one scale."""
+    fig, axes = _multiples(len(found), group)
     styles = stack_styles([name for one in found for name in one.controls])
     words = []
     for ax, one in zip(axes.flat, found, strict=False):
@@ -134,10 +187,6 @@ def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], gro
             f"{labels[one.key]}: index {one.jain_index:.2f}, at the end "
             f"{printed.reach(ends)} Mb/s a stream"
         )
-    for ax in list(axes.flat)[len(found) :]:
-        ax.set_visible(False)
-    for ax in axes[-1]:
-        ax.set_xlabel("s")
     top = max(float(np.nanmax(one.rates.drop(columns="jain").to_numpy())) for one in found)
     axes[0][0].set_ylim(0, 1.06 * top or 1.0)
     for ax in axes[:, 0]:

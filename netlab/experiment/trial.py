@@ -35,10 +35,12 @@ from netlab.measure.record import (
     with_upper_bound,
 )
 from netlab.measure.segment import packet_size, tcp_rtt_s
-from netlab.measure.steadiness import unsteady, variation_percent
+from netlab.measure.steadiness import cut, unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
 from netlab.study.groups import DRAIN_S, FILL_PACKET, WARMUP_RTTS, sends_datagrams
+from netlab.study.flows import as_text as flows_text
+
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Run, Visit
 from netlab.units import TCP_OPTIONS_MOST_B, udp_headers_B
@@ -300,7 +302,7 @@ def measured(
     row["rate_variation_percent"] = variation_percent(intervals)
     forced = group.force_loss_at_s is not None  # its step is the study's
     losses = row.get("retransmits") != 0
-    step = None if forced else unsteady(intervals, losses=losses)
+    step = None if forced else unsteady(cut(intervals, outcome.together_s), losses=losses)
     foreign = foreign_load(outcome, emulated)
     largest = foreign.largest if foreign else ""
     flags = flags_of(
@@ -425,6 +427,7 @@ class Trials:
             streams=run.streams,
             rtt_s=self.rtt_s,
             trace=study.trace,
+            flows=group.flows,
             latency=study.latency,
             udp=study.udp if sends_datagrams(group.generator) else None,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
@@ -553,6 +556,7 @@ class Trials:
             "receive_buffer_B": group.receive_buffer_B,
             "congestion": study.congestion_of(group),
             "congestion_source": self._congestion_source(run),
+            "flows": flows_text(group.flows),
             "generator": group.generator,
             "generator_version": version_text(self.context["generators"].get(group.generator)),
             "records": group.records,

@@ -107,6 +107,7 @@ class ResultTables(View):
     noise = made_by(tables.noise)
     shares = made_by(report_shares.stacks)
     jain_index = made_by(report_shares.jain)
+    newcomers = made_by(report_shares.newcomers)
     stream_shares = made_by(report_shares.streams)
     latency = made_by(tables.latency)
     latency_percentiles = made_by(tables.latency_percentiles)

@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from netlab.errors import HostError, RunError, shown
-from netlab.study import Latency, Policy, Socket, Udp
+from netlab.study import Latency, Policy, Socket, Udp, flows
+from netlab.study.flows import Flow
 
 TAIL_MS = 60
 """Extra time of a timed sender after the nominal window, so that it never ends inside it."""
@@ -135,6 +136,7 @@ class Request:
     policy: Policy = BY_THE_RULES
     latency: Latency = NO_PROBE
     udp: Udp | None = None
+    flows: tuple[Flow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,8 @@ class RunOutcome:
     flows: tuple[Direction, ...]
     started_unix_ns: int
     wall_s: float
+    together_s: tuple[float, float] | None = None
+    """Time since the start in which all flows are on; None where they last as long as the run."""
 
     def ends(self) -> Iterator[tuple[str, dict]]:
         for flow in self.flows:
@@ -174,6 +178,7 @@ def datagrams(name: str, *results: dict) -> int:
 KEYS = {
     "record_B": "record_length_B",
     "pacing_Bps": "socket.pacing_MBps",
+    **dict.fromkeys(("starts_ms", "ends_ms", "pacings_Bps"), "flows"),
     "fragment": "`udp: {fragment: true}`",
     **{name: f"socket.{name}" for name in ("dscp", "mss_B", "nodelay", "busy_poll_us")},
     **{name: f"udp.{name}" for name in ("gso", "gro", "kernel_pacing")},
@@ -288,6 +293,7 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
     if request.udp is not None:
         names = ("gro",) if to is None else ("gso", "kernel_pacing", "fragment")
         words |= {"udp": 1, **{name: int(getattr(request.udp, name)) for name in names}}
+    words["ends_ms"] = flows.dealt(request.flows, (1e3 * (f.end_s or 0) for f in request.flows))
     if to is None:
         words["read_delay"] = switch(policy.read_delay)
     else:
@@ -296,7 +302,8 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
         yields = request.engine != "plain" and request.udp is None and policy.yield_B == "auto"
         words |= {
             "send": "" if request.send == "copy" else request.send,
-            "pacing_Bps": round((socket.pacing_MBps or 0) * 1e6),
+            **_pacing(request),
+            "starts_ms": flows.dealt(request.flows, (1e3 * f.start_s for f in request.flows)),
             "trace": int(request.trace),
             "yield_B": "never" if remote and yields else str(policy.yield_B),
         }
@@ -310,6 +317,15 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
     for key in ("streams", "warmup_ms", "interval_ms", "drain_ms"):
         always[key] = getattr(request, key)
     return always | {key: value for key, value in words.items() if value not in ("auto", "", 0)}
+
+
+def _pacing(request: Request) -> Words:
+    """One rate of all streams, or one of each where flows have their own."""
+    own, of_all = [flow.pacing_MBps for flow in request.flows], request.socket.pacing_MBps or 0.0
+    if own.count(None) == len(own):
+        return {"pacing_Bps": round(1e6 * of_all)}
+    each = (1e6 * (of_all if one is None else one) for one in own)
+    return {"pacings_Bps": flows.dealt(request.flows, each)}
 
 
 def measure(
@@ -351,7 +367,7 @@ def measure(
             of.channel.send("gen", run=number, token=token, **gen)
         deadline = now() + GRACE_S + allowed_s
         deadline += (TAIL_MS + ACCEPT_MS + request.drain_ms) / 1e3
-        flows = tuple(
+        directed = tuple(
             Direction(
                 gen=inboxes[of.host].wait("gen_result", number, deadline),
                 sink=inboxes[to.host].wait("sink_result", number, deadline),
@@ -364,7 +380,8 @@ def measure(
                 with contextlib.suppress(HostError, OSError):  # gone: its end of input stops it
                     side.channel.send("stop", run=number)
         raise
-    return RunOutcome(flows, started_unix_ns, now() - started)
+    together_s = flows.together_s(request.flows)
+    return RunOutcome(directed, started_unix_ns, now() - started, together_s)
 
 
 # Columns and queue samples of a run from two reports of its emulator.

@@ -35,12 +35,19 @@ def jain(rates: np.ndarray) -> np.ndarray:
         return scaled.sum(axis=-1) ** 2 / (rates.shape[-1] * (scaled**2).sum(axis=-1))
 
 
-def stream_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
+Together = tuple[float, float] | None
+"""Time since the start in which all flows of a run are on; None: all the time."""
+
+
+def stream_columns(
+    flows: Sequence[Direction], together_s: Together = None
+) -> dict[str, float | int | None]:
     """Index of the direction that shared less evenly, and all streams without a byte.
 
-    None where a generator does not count each stream.
+    Of the time of the window in which all flows are on. None where a generator does not count each
+    stream.
     """
-    counts = [moved for flow in flows if (moved := _window_bytes(flow)) is not None]
+    counts = [moved for flow in flows if (moved := _moved(flow, together_s)[0]) is not None]
     if not counts or len(counts) < len(flows):
         return {"jain_index": None, "silent_streams": None}
     indices = [float(jain(moved)) for moved in counts if moved.any()]
@@ -50,10 +57,24 @@ def stream_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
     }
 
 
-def _window_bytes(flow: Direction) -> np.ndarray | None:
-    """Bytes of each stream within the sink's window."""
-    moved = [stream.get("window_bytes") for stream in flow.sink["per_stream"]]
-    return None if not flow.sink.get("window") or None in moved or not moved else np.array(moved)
+def _moved(flow: Direction, together_s: Together) -> tuple[np.ndarray | None, float]:
+    """Bytes of each stream within the sink's window, while all are on, and the time of that, s."""
+    sink, window = flow.sink, flow.sink.get("window")
+    moved = [stream.get("window_bytes") for stream in sink["per_stream"]]
+    if not window or None in moved or not moved:
+        return None, 0.0
+    t0_ns, t1_ns = window["t0_ns"], window["t1_ns"]
+    if together_s is None:
+        return np.array(moved), (t1_ns - t0_ns) / 1e9
+    t_ns = np.asarray(sink["samples"]["t_ns"], np.int64)
+    t_s = (t_ns - sink["t_go_ns"]) / 1e9
+    first_s, last_s = together_s
+    inside = np.flatnonzero((t_ns >= t0_ns) & (t_ns <= t1_ns) & (t_s >= first_s) & (t_s <= last_s))
+    if inside.size < 2:
+        return None, 0.0
+    first, last = inside[0], inside[-1]
+    counts = np.asarray(sink["samples"]["bytes"], np.int64)
+    return counts[:, last] - counts[:, first], float(t_s[last] - t_s[first])
 
 
 def loaded_rtt_s(row: dict) -> float:
@@ -65,15 +86,13 @@ def loaded_rtt_s(row: dict) -> float:
     return max(path_s, *(rtt_us / 1e6 for rtt_us in seen_us))
 
 
-def starved(row: dict, flows: Sequence[Direction]) -> str | None:
+def starved(row: dict, flows: Sequence[Direction], together_s: Together = None) -> str | None:
     """Describe streams without a byte in a window that is long enough for all of them."""
     least_s = TIMEOUTS * (STALL_S + loaded_rtt_s(row))
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
-        moved = _window_bytes(flow)
+        moved, window_s = _moved(flow, together_s)
         if moved is None or not moved.any() or moved.all():
             continue  # a direction without any byte is stalled
-        window = flow.sink["window"]
-        window_s = (window["t1_ns"] - window["t0_ns"]) / 1e9
         if window_s >= least_s and _packets(flow.gen, window_s) >= LEAST_PACKETS:
             silent = np.count_nonzero(moved == 0)
             return f"{name}: {silent} of {moved.size} streams had no byte in {window_s:.2f} s"

@@ -280,7 +280,7 @@ def flags_of(
         flags["stalled"] = stall
     elif window_s is None or (timed and window_s < 0.9 * timing.seconds):
         flags["stalled"] = "the streams ended before the window did"
-    if unfair := starved(row, outcome.flows):
+    if unfair := starved(row, outcome.flows, outcome.together_s):
         flags["starved"] = unfair
     percent = row["percent_of_ceiling"]
     most = most_percent(row)

@@ -242,10 +242,18 @@ def record(
     senders = [stream for flow in flows for stream in flow.gen["per_stream"]]
     sinks = [stream for flow in flows for stream in flow.sink["per_stream"]]
     busy_us = _tcp(senders, "busy_us")
+    planned = outcome.together_s is not None
     window_us = [
-        (stream.get("t_end_ns", 0) - flow.gen["t_go_ns"]) / 1e3
+        (stream.get("t_end_ns", 0) - (stream["t_first_ns"] if planned else flow.gen["t_go_ns"]))
+        / 1e3
         for flow in flows
         for stream in flow.gen["per_stream"]
+    ]
+    begun = [  # as the window begins
+        stream
+        for flow in flows
+        for stream in flow.gen["per_stream"]
+        if not planned or stream["t_first_ns"] <= flow.gen["window"]["t0_ns"]
     ]
     mss_B = _mean(_tcp(senders, "mss_B"))
     top, kind = ceiling(setting, mss_B, both)
@@ -292,7 +300,7 @@ def record(
         "acked_B": _of_known(sum, _tcp(senders, "bytes_acked")),
         "tcp_received_B": _of_known(sum, _tcp(sinks, "bytes_received")),
         "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),
-        **stream_columns(flows),
+        **stream_columns(flows, outcome.together_s),
         "interface_tx_B": _interfaces(whole, "tx_bytes"),
         "interface_rx_B": _interfaces(whole, "rx_bytes"),
         "counter_wraps": _interfaces(whole, "wraps"),
@@ -302,8 +310,8 @@ def record(
         "min_rtt_us": _of_known(lambda values: float(min(values)), _tcp(senders, "min_rtt_us")),
         **latency_columns(flows),
         **datagram_columns(flows),
-        "cwnd_segments": _mean(_tcp(senders, "cwnd_segments")),
-        **{name: _mean([one.get(name) or None for one in senders]) for name in CWND_COLUMNS},
+        "cwnd_segments": _mean(_tcp(begun, "cwnd_segments")),
+        **{name: _mean([one.get(name) or None for one in begun]) for name in CWND_COLUMNS},
         "congestion_in_force": "+".join(congestion) or None,
         "window_scale": _of_known(min, _tcp(senders, "snd_wscale")),
         "mss_B": mss_B,

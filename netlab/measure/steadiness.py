@@ -142,6 +142,25 @@ def in_window(part: Mapping) -> tuple[np.ndarray, np.ndarray]:
     return np.bincount(at, part["bytes"][inside]), part["interval_s"][inside][first]
 
 
+ROUNDING_S = 1e-9
+
+
+def whole_within(part: Mapping, first_s: float, last_s: float) -> np.ndarray:
+    """Marks the intervals of a direction that lie wholly between two times since the start."""
+    begins = part["t_s"] - part["interval_s"] >= first_s - ROUNDING_S
+    return begins & (part["t_s"] <= last_s + ROUNDING_S)
+
+
+def cut(intervals: Sequence[Mapping], together_s: tuple[float, float] | None) -> Sequence[Mapping]:
+    """Intervals whose window is the time of it in which all flows are on."""
+    if together_s is None:
+        return intervals
+    return [
+        {**part, "in_window": part["in_window"] & whole_within(part, *together_s)}
+        for part in intervals
+    ]
+
+
 @dataclass(frozen=True)
 class Unsteady:
     """A run whose window has a step, the earlier one of two directions."""

@@ -30,7 +30,7 @@ from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.longpath import is_slac, samples_of
 from netlab.analysis.measured import Measured, computed_once, trend
 from netlab.analysis.printed import unit_of
-from netlab.analysis.shares import of_each_stream
+from netlab.analysis.shares import of_each_stream, of_newcomers
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
@@ -156,6 +156,8 @@ def _shares(m: Measured) -> list[Page]:
         return []
     each = shares.streams(m)
     stacks = [Section("Each stack", shares.stacks(m))] if len(shares.mixed(m)) else []
+    if len(of_newcomers(m)):
+        stacks.append(Section("Newcomers", shares.newcomers(m)))
     return [
         page(
             "shares",

@@ -21,6 +21,11 @@ NOTE = (
     "Of the bytes in the measured window: mean over the valid runs, with its interval from three "
     "rounds on, cut at 0 and 100 %."
 )
+NO_NEWCOMERS = "No cell has flows that start after others."
+NEWCOMERS_NOTE = (
+    "Share of the bytes in the window while all flows are on. The time is from their start until a "
+    "running mean of five round trips, at least 1 s, gives them 0.8 of an equal share."
+)
 JAIN_NOTE = "1: equal shares; 1/n: one of n flows has everything. Mean over the valid runs."
 
 
@@ -65,6 +70,37 @@ def jain(m: Measured) -> Table | Sentence:
         },
     )
     return Table(shown, "Jain's index", note=_note(JAIN_NOTE, frame), data=frame)
+
+
+def newcomers(m: Measured) -> Table | Sentence:
+    """Flows that start after others: their share, and the time until it is nearly equal."""
+    frame = shares.of_newcomers(m)
+    if frame.empty:
+        return Sentence(NO_NEWCOMERS)
+    shown = _rows(
+        m,
+        frame,
+        lambda row: {
+            "newcomers": f"{row['flows']} {shares.stack_name(row['control'])}",
+            "from, s": printed.number(row["start_s"]),
+            "share, %": _share(row),
+            "equal share, %": printed.number(100 * row["flows"] / row["of_flows"]),
+            "s until 0.8 of it": _fair(row),
+        },
+    )
+    return Table(shown, "Share of newcomers", note=_note(NEWCOMERS_NOTE, frame), data=frame)
+
+
+def _fair(row: dict) -> str:
+    """``2.4``, ``2.4 in 3 of 5 runs``, or ``not reached``."""
+    if not row["n_fair"]:
+        return "not reached"
+    text = printed.number(row["fair_after_s"])
+    return (
+        text
+        if row["n_fair"] == row["n_runs"]
+        else f"{text} in {row['n_fair']} of {row['n_runs']} runs"
+    )
 
 
 def streams(m: Measured) -> Table | Sentence:
@@ -135,6 +171,8 @@ def drawn(m: Measured) -> dict[str, Gallery]:
         axes += [charts.jain(some, labels) for some in _parts(part)]
         if timelines := shares.timelines_of(m, str(group)):
             axes.append(charts.over_time_panels(timelines, labels, str(group)))
+        if late := [one for one in timelines if one.newcomers]:
+            axes.append(charts.newcomer_panels(late, labels, str(group)))
         found[str(group)] = Gallery.of(*axes)
     return found
 

@@ -105,6 +105,9 @@ RUN_COLUMNS = _columns("""
                                              host as found, in the kernel
     congestion_source        string?   -     source of the congestion control: kernel, module or
                                              BPF, with version
+    flows                    string=   -     JSON: number, congestion control, pace and times of
+                                             flows that are unequal, dealt to the streams in turn;
+                                             empty without any
     generator                string    -     program that sent and received: netlab or another
                                              tool; of datagrams udp, or of an imported run TOOL-udp
     generator_version        string?   -     version of the other tool at both ends
@@ -141,9 +144,10 @@ RUN_COLUMNS = _columns("""
     tcp_received_B           Int64?    B     TCP_INFO bytes_received, whole run
     window_B                 Int64?    B     bytes the sinks read within the window
     jain_index               float64?  -     Jain's index of the bytes of each stream within the
-                                             window: 1 for equal shares; the lower of directions
-    silent_streams           Int64?    -     streams without a byte within the window, all
-                                             directions
+                                             window, while all flows are on: 1 for equal shares;
+                                             the lower of directions
+    silent_streams           Int64?    -     streams without a byte within the window, while all
+                                             flows are on, all directions
     interface_tx_B           Int64?    B     sum of both ends' interface tx bytes, whole run
     interface_rx_B           Int64?    B     sum of both ends' interface rx bytes, whole run
     counter_wraps            Int64?    -     wraps of 32-bit interface counters, corrected

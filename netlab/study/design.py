@@ -12,6 +12,7 @@ from typing import Literal, Self
 from pydantic import field_validator, model_validator
 
 from netlab.errors import BadInput
+from netlab.study import flows
 from netlab.study.base import (
     MAX_NAME,
     MAX_RUNS,
@@ -360,12 +361,35 @@ class Study(Model, title="A study"):
             reason = f"is for the generator udp, and {where} takes {group.generator}"
             raise ValueError(f"udp: {reason}")
         if group.generator == OWN:
+            self._check_flows(group)
             return
         for name in ("engine", "threads", "send", "socket", "policy", "latency"):
             fits = name == "send" and self.send in limits_of(group.generator).sends
             if not (fits or is_default(self, name)):
                 reason = f"is for netlab's own generator, and {where} takes {group.generator}"
                 raise ValueError(f"{name}: {reason}")
+
+    def _check_flows(self, group: Group) -> None:
+        """Refuse flows that do not fit the streams, the congestion controls or the times."""
+        if not group.flows:
+            return
+        timed = flows.together_s(group.flows) is not None
+        reason = ""
+        if timed and (group.records is not None or self.engine == "plain"):
+            reason = "have times, which runs of records and the plain engine lack"
+        quick = group.quick.over(self.quick or self.timing) if group.quick else self.quick
+        for timing in filter(None, (self.timing, quick)):
+            warmup_s = timing.warmup_at(self.rtt_s(group.path))
+            reason = reason or flows.refusal(
+                group.flows,
+                streams=group.streams or self.streams,
+                congestion=group.congestion or self.congestion or "",
+                warmup_s=warmup_s,
+                over_s=warmup_s + timing.seconds,
+                interval_s=timing.interval_ms / 1e3,
+            )
+        if reason:
+            raise ValueError(f"groups: {group.name}: flows: {reason}")
 
     def _check_datagrams(self, group: Group) -> None:
         """Refuse options that datagrams do not have, a missing rate, and what exceeds the MTU."""
@@ -465,7 +489,7 @@ class Study(Model, title="A study"):
 
     def congestion_of(self, group: Group) -> str:
         """Congestion control of a group's runs, as the study names it; empty: the host's own."""
-        return group.congestion or self.congestion or ""
+        return flows.congestion(group.flows, group.congestion or self.congestion or "")
 
     def congestions(self, groups: Iterable[Group] | None = None) -> tuple[str, ...]:
         """Every congestion control that groups of runs name, sorted; of all runs unless given.
@@ -546,7 +570,7 @@ class Study(Model, title="A study"):
         for host in content["hosts"].values():
             del host["agent_directory"]  # no figure depends on it
         for group in content["groups"]:
-            for name in ("factors", "exclude", "timing", "quick", "target_Gbps"):
+            for name in ("factors", "exclude", "timing", "quick", "target_Gbps", "flows"):
                 if not group[name]:
                     del group[name]
         for level in content["tunings"]:

@@ -15,6 +15,7 @@ from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.files.writing import parse_json, write_text
 from netlab.files.yaml_file import read_yaml, refuse_places, validated, yaml_text
+from netlab.study import flows
 from netlab.study.base import MAX_NAME, MAX_ROUNDS, NAME, QUICK
 from netlab.study.design import Study
 from netlab.study.factors import (
@@ -95,14 +96,20 @@ def derived_timing(study: Study) -> Timing:
 
     At most three rounds of a quarter of the seconds, within 0.5 and 10 s and never more than the
     study's own. The warm-up stays: how long a path needs to settle does not depend on the form.
-    The seconds stay too where a shorter run would be over before a loss that a group forces.
+    The seconds stay too where a shorter run would be over before a loss that a group forces, or
+    before its unequal flows have all been on.
     """
     timing = study.timing
     seconds = min(timing.seconds, max(LEAST_S, min(MOST_S, timing.seconds * SHARE)))
     for group in study.groups:
         own = group.records is not None or group.timing is not None or not group.short
-        loss_s = None if own else group.force_loss_at_s
-        if loss_s is not None and loss_s >= timing.warmup_at(_least_rtt_s(study, group)) + seconds:
+        planned_s = (
+            ()
+            if own
+            else (group.force_loss_at_s, flows.needed_s(group.flows, timing.interval_ms / 1e3))
+        )
+        ends_s = timing.warmup_at(_least_rtt_s(study, group)) + seconds
+        if any(at_s is not None and at_s >= ends_s for at_s in planned_s):
             seconds = timing.seconds
     interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
     return timing.model_copy(
@@ -286,7 +293,7 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (
-    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Timing"),
+    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Flow", "Timing"),
     *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
     *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Udp"),
     *("Stack", "WadStack", "Published", "PublishedStep", "ReportPages"),

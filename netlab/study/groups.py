@@ -52,6 +52,7 @@ from netlab.study.factors import (
     path_at,
     same,
 )
+from netlab.study.flows import Flow
 from netlab.tuning.knobs import key
 
 if TYPE_CHECKING:
@@ -184,6 +185,11 @@ class Group(Model, title="`groups`"):
     )
     congestion: Congestion | None = key(
         "Congestion control, in place of the study's.", "reno", None
+    )
+    flows: Listed[Flow] = key(
+        "Flows that are unequal, dealt to the streams in turn.",
+        [{"congestion": "bbr"}, {"congestion": "cubic", "count": 16, "start_s": 2.0}],
+        (),
     )
     generator: Generator = key("Program that sends and receives.", "iperf3", "netlab")
     force_loss_at_s: float | None = key(
@@ -319,6 +325,8 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
     """Reason why a group's generator cannot make its runs; empty when it can."""
     if group.record_length_B == FILL_PACKET and not sends_datagrams(group.generator):
         return "record_length_B: 0 is for datagrams; give 1 or more"
+    if group.flows and group.generator != OWN:
+        return f"flows: {group.generator} has none that are unequal; only netlab has"
     if group.generator == OWN:
         return ""
     if sends_datagrams(group.generator):

@@ -29,6 +29,7 @@ IN_KEY = {
     "groups.buffer_B": "the socket's buffer",
     "groups.receive_buffer_B": "the receiver's buffer",
     "groups.congestion": "of the run's streams",
+    "groups.flows.*": "stack, pace and times of each stream",
     "groups.generator": "the program that sends; with its versions at both ends",
     "groups.force_loss_at_s": "drops a packet",
     "groups.records": "ends the run",
@@ -168,11 +169,14 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         end.host: study.hosts[end.host].model_dump(mode="json", exclude=left_out)
         for end in path.ends
     }
+    group = run.group.model_dump(mode="json", exclude=not_of_group | in_force)
+    if not group["flows"]:
+        del group["flows"]
     content = {
         "path": path.model_dump(mode="json"),
         "hosts": hosts,
         "mtu_B": visit.mtu_B,
-        "group": run.group.model_dump(mode="json", exclude=not_of_group | in_force),
+        "group": group,
         "streams": run.streams,
         **study.timing.model_dump(mode="json", exclude=_below("timing", NOT_IN_KEY)),
         # a limit that is derived ends no run that ended within the shortest one

@@ -38,7 +38,11 @@ static int64_t room_of(const struct nl_stream *stream)
 static int blocking_wait_ms(const struct nl_worker *worker, const struct nl_stream *stream)
 {
 	uint64_t end_ns = atomic_load_explicit(&worker->transfer->end_ns, memory_order_relaxed);
-	int queued_B = 0, unsent_B = 0, left_ms = end_ns ? nl_poll_ms(end_ns) : UNSENT_MS;
+	int queued_B = 0, unsent_B = 0, left_ms;
+
+	if (stream->end_ns && stream->end_ns < end_ns)
+		end_ns = stream->end_ns;
+	left_ms = end_ns ? nl_poll_ms(end_ns) : UNSENT_MS;
 
 	if (ioctl(stream->fd, SIOCOUTQ, &queued_B) || ioctl(stream->fd, SIOCOUTQNSD, &unsent_B) ||
 	    unsent_B <= queued_B / 2 || left_ms < REFILL_MS)
@@ -56,14 +60,28 @@ static bool await_room(struct nl_worker *worker, const struct nl_stream *stream,
 	return !(wanted.revents & POLLHUP);
 }
 
+/* Wait for the planned start of a stream, or until the run has ended or the peer is gone. */
+static void await_start(struct nl_worker *worker, const struct nl_stream *stream)
+{
+	struct pollfd gone = {.fd = stream->fd};
+
+	while (nl_now_ns() < stream->start_ns && !nl_stream_quitting(stream) && !gone.revents) {
+		int ms = nl_poll_ms(stream->start_ns);
+
+		poll(&gone, 1, ms < UNSENT_MS ? ms : UNSENT_MS);
+		nl_worker_check_time(worker);
+	}
+}
+
 static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_io_ctx *ctx = &worker->ctx;
 	ssize_t (*const move)(struct nl_io_ctx *, struct nl_stream *, size_t) = ctx->method->move;
 	int64_t room_B = INT64_MAX; /* until the buffer is full for the first time */
 
+	await_start(worker, stream);
 	stream->t_first_ns = nl_now_ns();
-	while (stream->left > 0 && !nl_stream_quitting(stream)) {
+	while (stream->left > 0 && !nl_stream_quitting(stream) && !nl_stream_past_end(stream)) {
 		ssize_t n;
 
 		if (room_B <= 0 && (room_B = room_of(stream)) <= 0) {

@@ -1,6 +1,7 @@
 /* The epoll engine: one level-triggered set per thread. A stream left with data pending is reported
  * again after the others. */
 #include "base/clock.h"
+#include "base/dealt.h"
 #include "base/files.h"
 #include "io/worker.h"
 #include "io/stream.h"
@@ -17,6 +18,7 @@ enum { BATCH_CALLS = 128 };
 struct set {
 	int fd, ready;
 	int over; /* a gen: the data of all streams have ended */
+	uint64_t planned_ns; /* a gen: next start or end of a stream; UINT64_MAX: none */
 	struct epoll_event event[EVENTS];
 };
 
@@ -30,27 +32,32 @@ static int set_events(const struct set *set, struct nl_stream *stream, uint32_t 
 
 static int epoll_prepare(struct nl_worker *worker)
 {
+	const struct nl_run_opts *opts = worker->transfer->opts;
 	struct set *set = malloc(sizeof(*set));
 
 	if (!set)
 		return ENOMEM;
 	worker->own = set;
-	*set = (struct set){0};
+	*set = (struct set){.planned_ns = opts->starts_ms[0] || opts->ends_ms[0] ? 0 : UINT64_MAX};
 	set->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (set->fd < 0)
 		return errno;
-	for (uint64_t i = 0; i < nl_worker_streams(worker); i++)
-		if (set_events(set, nl_worker_stream(worker, i),
-			       nl_worker_sends(worker) ? EPOLLOUT : EPOLLIN, EPOLL_CTL_ADD))
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+		uint32_t events = nl_worker_sends(worker) ? EPOLLOUT : EPOLLIN;
+
+		stream->waits = nl_dealt_number(opts->starts_ms, stream->id) > 0;
+		if (set_events(set, stream, stream->waits ? 0 : events, EPOLL_CTL_ADD))
 			return errno;
+	}
 	return 0;
 }
 
-/* Until the end of a timed gen; then for a millisecond, while the sink's window lasts. */
+/* Until the end of a timed gen, or the next planned time; then for a millisecond, while the sink's window lasts. */
 static int epoll_wait_ms(const struct nl_transfer *transfer, const struct set *set)
 {
 	uint64_t end_ns = atomic_load_explicit(&transfer->end_ns, memory_order_relaxed);
-	int ms = nl_poll_ms(end_ns);
+	int ms = nl_poll_ms(nl_sooner(end_ns, set->planned_ns));
 
 	if (!end_ns || set->over)
 		return -1;
@@ -153,6 +160,33 @@ static void end_in_time(struct nl_worker *worker)
 			end_data(worker, nl_worker_stream(worker, i), 0);
 }
 
+/* Start and end the streams whose planned time has come. */
+static void follow_plan(struct nl_worker *worker)
+{
+	struct set *set = worker->own;
+	uint64_t now = nl_now_ns();
+
+	set->planned_ns = UINT64_MAX;
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+		uint64_t next_ns;
+
+		if (stream->phase != NL_MOVING)
+			continue;
+		if (stream->end_ns && now >= stream->end_ns) {
+			end_data(worker, stream, 0);
+			continue;
+		}
+		if (stream->waits && now >= stream->start_ns) {
+			stream->waits = 0;
+			set_events(set, stream, EPOLLOUT, EPOLL_CTL_MOD);
+		}
+		next_ns = stream->waits ? stream->start_ns : stream->end_ns;
+		if (next_ns)
+			set->planned_ns = nl_sooner(set->planned_ns, next_ns);
+	}
+}
+
 static void epoll_transfer(struct nl_worker *worker)
 {
 	struct set *set = worker->own;
@@ -172,8 +206,11 @@ static void epoll_transfer(struct nl_worker *worker)
 			epoll_receive(worker, stream);
 		}
 	}
-	if (nl_worker_sends(worker) && !set->over)
+	if (nl_worker_sends(worker) && !set->over) {
 		end_in_time(worker);
+		if (set->planned_ns != UINT64_MAX && nl_now_ns() >= set->planned_ns)
+			follow_plan(worker);
+	}
 }
 
 static void epoll_finish(struct nl_worker *worker)

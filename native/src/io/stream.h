@@ -46,6 +46,8 @@ struct nl_stream {
 	uint32_t id;
 	const atomic_int *quit; /* the run's: set when the time is up */
 	uint64_t left;          /* gen: bytes still to send, UINT64_MAX for a timed run */
+	uint64_t start_ns, end_ns; /* planned, set before the release; 0: those of the run */
+	int waits;                 /* epoll: for its planned start */
 	uint64_t t_first_ns, t_end_ns;
 	int stamped; /* record t_last_ns: a run without window_ms */
 	uint64_t t_last_ns; /* time of the last call that moved bytes */
@@ -91,6 +93,12 @@ static inline uint64_t nl_streams_bytes(const struct nl_stream *stream, uint64_t
 static inline int nl_stream_quitting(const struct nl_stream *stream)
 {
 	return atomic_load_explicit(stream->quit, memory_order_relaxed);
+}
+
+/* True if the planned end of a stream has come. */
+static inline int nl_stream_past_end(const struct nl_stream *stream)
+{
+	return stream->end_ns && nl_now_ns() >= stream->end_ns;
 }
 
 static inline void nl_stream_sent(struct nl_stream *stream, uint64_t bytes)

@@ -1,5 +1,6 @@
 #include "net/sock.h"
 
+#include "base/dealt.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "net/sockopts.h"
@@ -129,7 +130,7 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 		return err->code;
 	code = nl_sockopts_set(*fd, opts, address.storage.ss_family, 0, err);
 	/* report an unsupported option of any stream here; the listener keeps stream 0's */
-	for (uint64_t i = nl_sockopts_congestions(opts); !code && i-- > 0;)
+	for (uint64_t i = nl_dealt_streams(opts->congestion); !code && i-- > 0;)
 		code = nl_sockopts_congestion(*fd, opts, i, err);
 	/* allow the next run to bind the same port despite TIME_WAIT */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));

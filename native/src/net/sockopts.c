@@ -1,5 +1,6 @@
 #include "net/sockopts.h"
 
+#include "base/dealt.h"
 #include "base/error.h"
 #include "base/request.h"
 
@@ -91,42 +92,14 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 	return NL_OK;
 }
 
-/* The name of an item NAME or COUNT*NAME of the list, and for how many streams it stands. */
-static const char *congestion_item(const char *item, uint64_t *streams)
-{
-	const char *at = item;
-
-	if (!nl_decimal_take(&at, item + strlen(item), streams) && *at == '*')
-		return at + 1;
-	*streams = 1;
-	return item;
-}
-
-uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts)
-{
-	uint64_t sum = 0, streams;
-
-	for (const char *item = opts->congestion;; item = strchr(item, ',') + 1) {
-		congestion_item(item, &streams);
-		sum += streams;
-		if (!strchr(item, ','))
-			return sum;
-	}
-}
-
 int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stream,
 			   struct nl_err *err)
 {
-	uint64_t skip = stream % nl_sockopts_congestions(opts);
-	uint64_t streams;
-	const char *name = congestion_item(opts->congestion, &streams);
+	size_t length;
+	const char *name = nl_dealt_item(opts->congestion, stream, &length);
 	char holds[NL_NAME_MAX] = "";
 	socklen_t len = sizeof(holds) - 1;
-	size_t length;
 
-	for (; skip >= streams; name = congestion_item(strchr(name, ',') + 1, &streams))
-		skip -= streams;
-	length = strcspn(name, ",");
 	if (length == 0 || (length == 1 && name[0] == '-'))
 		return NL_OK;
 	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)length))
@@ -170,7 +143,9 @@ int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t
 		OPTION("nodelay", IPPROTO_TCP, TCP_NODELAY, 1, opts->nodelay != 0, 1),
 		OPTION("busy_poll_us", SOL_SOCKET, SO_BUSY_POLL, 1, opts->busy_poll_us != 0, (int)opts->busy_poll_us),
 	};
-	int code = set_all(fd, opts, family, rows, 3, opts->udp ? 0 : opts->pacing_Bps, err);
+	uint64_t pacing_Bps =
+		opts->pacings_Bps[0] ? nl_dealt_number(opts->pacings_Bps, stream) : opts->pacing_Bps;
+	int code = set_all(fd, opts, family, rows, 3, opts->udp ? 0 : pacing_Bps, err);
 
 	return code ? code : nl_sockopts_congestion(fd, opts, stream, err);
 }

@@ -28,9 +28,6 @@ int nl_sockopts_datagrams(int fd, const struct nl_run_opts *opts, int family, st
 int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stream,
 			   struct nl_err *err);
 
-/* Number of congestion controls in the options; the host's default counts as one. */
-uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts);
-
 /* Set the code point of the packets; 0: none. An error names the option dscp. */
 int nl_sockopts_dscp(int fd, uint64_t dscp, int family, struct nl_err *err);
 

@@ -3,6 +3,7 @@
  * The controlling thread is the caller's. It sleeps to absolute times, takes samples, marks the
  * window and ends the streams. The end of the last stream or a stop request wakes it early. */
 #include "base/clock.h"
+#include "base/dealt.h"
 #include "base/error.h"
 #include "io/worker.h"
 #include "meter/card.h"
@@ -297,6 +298,7 @@ static void collect_report(struct nl_run *run)
 		const struct nl_stream *stream = &run->transfer.stream[i];
 		struct nl_stream_report *row = &report->per_stream[i];
 		uint64_t last_ns = stream->stamped ? stream->t_last_ns : stream->t_end_ns;
+		uint64_t until_ns = stream->end_ns ? nl_sooner(stream->end_ns, due_ns) : due_ns;
 
 		row->errnum = stream->errnum;
 		row->bytes = nl_stream_bytes(stream);
@@ -320,7 +322,7 @@ static void collect_report(struct nl_run *run)
 			nl_fail_errno(&err, row->errnum, "stream %" PRIu64, i);
 			err.code = NL_PEER;
 			fail_run(run, NL_STATUS_ERROR, &err);
-		} else if (run->opts.window_ms && row->t_end_ns < due_ns) {
+		} else if (run->opts.window_ms && row->t_end_ns < until_ns) {
 			nl_fail(&err, NL_PEER, "stream %" PRIu64 " ended before the window did", i);
 			fail_run(run, NL_STATUS_ERROR, &err);
 		}
@@ -363,6 +365,20 @@ static void watch_conclude(struct watch *watch)
 	report->has_meter = 1;
 }
 
+/* Times of the streams that do not start or end with the run. */
+static void plan_streams(struct nl_run *run)
+{
+	const struct nl_run_opts *opts = &run->opts;
+
+	for (uint64_t i = 0; i < opts->streams; i++) {
+		struct nl_stream *stream = &run->transfer.stream[i];
+		uint64_t start_ms = nl_dealt_number(opts->starts_ms, i), end_ms = nl_dealt_number(opts->ends_ms, i);
+
+		stream->start_ns = start_ms ? run->report.t_go_ns + start_ms * NL_NS_PER_MS : 0;
+		stream->end_ns = end_ms ? run->report.t_go_ns + end_ms * NL_NS_PER_MS : 0;
+	}
+}
+
 static int watch_begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 {
 	struct nl_run *run = watch->run;
@@ -388,6 +404,7 @@ static int watch_begin(struct watch *watch, uint64_t deadline_ns, struct nl_err 
 		run->transfer.end_ns =
 			run->report.t_go_ns + NL_NS_PER_MS * (run->opts.warmup_ms + run->opts.window_ms +
 							      run->opts.tail_ms);
+	plan_streams(run);
 	plan_sample(watch, run->report.t_go_ns);
 	watch->poll_due_ns = run->report.t_go_ns + NL_METER_POLL_MS * NL_NS_PER_MS;
 	nl_workers_release(&run->transfer);

@@ -1,7 +1,8 @@
 #include "run/run.h"
 
-#include "io/affinity.h"
+#include "base/dealt.h"
 #include "base/error.h"
+#include "io/affinity.h"
 #include "net/sock.h"
 #include "net/wire.h"
 
@@ -15,6 +16,7 @@
 #define FLAG(field, help, roles) {#field, "0", help, NL_KIND_FLAG, roles, 0, 0, 1, AT(field)}
 #define LIMIT(field, help, roles)                                                                  \
 	{#field, "auto", help, NL_KIND_LIMIT, roles, 0, 1, UINT64_C(1) << 40, AT(field)}
+#define NUMBERS(field, help, roles, max) {#field, "", help, NL_KIND_NUMBERS, roles, 0, 0, max, AT(field)}
 #define TEXT(kind, field, initial, help, roles)                                                    \
 	{#field, initial, help, NL_KIND_##kind, roles, 0, 0, 0, AT(field)}
 
@@ -45,6 +47,12 @@ static const struct nl_option table[] = {
 	COUNT(tail_ms, "0", "time of sending after the window", NL_GEN, 0, 0, HOUR_MS),
 	COUNT(bytes, "0", "bytes to send per stream, instead of window_ms", NL_GEN, 0, 0,
 	      UINT64_C(1) << 60),
+	NUMBERS(starts_ms, "first byte of each stream after the start, dealt to the streams in turn; empty: 0",
+		NL_GEN, HOUR_MS),
+	NUMBERS(ends_ms, "end of each stream after the start, dealt in turn; 0: with the run, as one at least", BOTH,
+		DAY_MS),
+	NUMBERS(pacings_Bps, "SO_MAX_PACING_RATE of each stream, dealt in turn; 0: none", NL_GEN,
+		UINT64_C(1000000000000)),
 	COUNT(interval_ms, "100", "time between samples", BOTH, 0, 10, HOUR_MS),
 	COUNT(accept_ms, "5000", "timeout for the arrival of all streams", NL_SINK, 0, 1, HOUR_MS),
 	COUNT(connect_ms, "5000", "timeout for connecting and the start", NL_GEN, 0, 1, HOUR_MS),
@@ -156,6 +164,34 @@ static int check_names(const struct nl_option *option, const char *text, struct 
 	}
 }
 
+/* Numbers, separated by commas, each alone or with a number of streams. */
+static int check_numbers(const struct nl_option *option, const char *text, struct nl_err *err)
+{
+	const char *at = text, *end = text + strlen(text);
+
+	if (end - text >= NL_LIST_MAX)
+		return refuse(option, "the list is too long", err);
+	for (int items = 1; *text; items++) {
+		uint64_t number, streams = 1;
+		int bad = nl_decimal_take(&at, end, &number);
+
+		if (!bad && *at == '*') {
+			streams = number;
+			at++;
+			bad = nl_decimal_take(&at, end, &number);
+		}
+		if (bad || items > NL_CONGESTIONS_MAX || streams < 1 || streams > NL_STREAMS_MAX ||
+		    number < option->min || number > option->max || (*at && *at != ','))
+			return nl_fail_key(err, option->name,
+					   "%s: expected a list of at most %d, NUMBER or 1 to %d*NUMBER, each from %" PRIu64
+					   " to %" PRIu64,
+					   option->name, NL_CONGESTIONS_MAX, NL_STREAMS_MAX, option->min, option->max);
+		if (!*at++)
+			break;
+	}
+	return NL_OK;
+}
+
 static int check_cpus(const struct nl_option *option, const char *text, struct nl_err *err)
 {
 	uint16_t cpu[NL_CPUS_MAX];
@@ -210,7 +246,7 @@ static int option_set(struct nl_run_opts *opts, const struct nl_option *option, 
 {
 	static int (*const check[])(const struct nl_option *, const char *, struct nl_err *) = {
 		[NL_KIND_ADDRESS] = check_address, [NL_KIND_WORD] = check_names,
-		[NL_KIND_INTERFACE] = check_name, [NL_KIND_CPUS] = check_cpus};
+		[NL_KIND_INTERFACE] = check_name, [NL_KIND_CPUS] = check_cpus, [NL_KIND_NUMBERS] = check_numbers};
 	void *field = (char *)opts + option->offset;
 	uint64_t *number = field;
 	uint8_t token[NL_TOKEN_B];
@@ -236,6 +272,7 @@ static int option_set(struct nl_run_opts *opts, const struct nl_option *option, 
 	case NL_KIND_WORD:
 	case NL_KIND_INTERFACE:
 	case NL_KIND_CPUS:
+	case NL_KIND_NUMBERS:
 		if (check[option->kind](option, text, err))
 			return NL_BAD_REQUEST;
 		memcpy(field, text, strlen(text) + 1);
@@ -349,6 +386,30 @@ static int check_udp(const struct nl_run_opts *opts, struct nl_err *err)
 	return NL_OK;
 }
 
+/* Starts, ends and rates of single streams. */
+static int check_flows(const struct nl_run_opts *opts, struct nl_err *err)
+{
+	const struct {
+		const char *name, *list;
+		int timed;
+	} row[] = {{"starts_ms", opts->starts_ms, 1}, {"ends_ms", opts->ends_ms, 1}, {"pacings_Bps", opts->pacings_Bps, 0}};
+	uint64_t i = 0;
+
+	for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++) {
+		if (!row[k].list[0])
+			continue;
+		if (opts->udp || (row[k].timed && (opts->engine == NL_ENGINE_PLAIN || opts->window_ms == 0)))
+			return nl_fail_key(err, row[k].name, "%s: %s has none", row[k].name,
+					   opts->udp ? "udp" : opts->window_ms == 0 ? "a run without window_ms"
+										    : "the plain engine");
+	}
+	while (i < opts->streams && nl_dealt_number(opts->ends_ms, i))
+		i++;
+	if (i == opts->streams)
+		return nl_fail_key(err, "ends_ms", "ends_ms: one stream at least must last as long as the run: 0");
+	return NL_OK;
+}
+
 int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	int gen = opts->role == NL_GEN, code;
@@ -378,6 +439,8 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 		code = check_policy(opts, err);
 	if (!code)
 		code = check_udp(opts, err);
+	if (!code)
+		code = check_flows(opts, err);
 	if (code)
 		return code;
 	if (opts->record_B > buffers_max_B / opts->streams)

@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include "base/clock.h"
+#include "base/dealt.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"

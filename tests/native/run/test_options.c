@@ -1,3 +1,4 @@
+#include "base/dealt.h"
 #include "check.h"
 #include "run/run.h"
 
@@ -29,6 +30,22 @@ TEST(requests_fill_the_options)
 	CHECK(strcmp(opts.congestion, "a,b,c,d,e,f,g,h") == 0 && strcmp(opts.cpus, "1,0") == 0);
 	CHECK(opts.batch_B == 0 && opts.yield_B == 0 && opts.spread == NL_SWITCH_AUTO);
 	CHECK(opts.pacing_Bps == 1000000000000 && opts.dscp == 63 && opts.mss_B == 32767);
+}
+
+TEST(lists_are_dealt_to_the_streams_in_turn)
+{
+	static const char list[] = "5,3*70,0";
+	static const uint64_t number[] = {5, 70, 70, 70, 0, 5, 70};
+	size_t len;
+
+	CHECK(nl_dealt_streams(list) == 5 && nl_dealt_streams("") == 1 && nl_dealt_streams("a,16*b") == 17);
+	for (uint64_t i = 0; i < 7; i++)
+		CHECK(nl_dealt_number(list, i) == number[i]);
+	CHECK(nl_dealt_number("", 3) == 0);
+	CHECK(strncmp(nl_dealt_item("bbr,16*cubic", 16, &len), "cubic", 5) == 0 && len == 5);
+	CHECK(strncmp(nl_dealt_item("bbr,16*cubic", 17, &len), "bbr", 3) == 0 && len == 3);
+	CHECK(parse(NL_GEN, GEN " window_ms=9 starts_ms=0,3*100 ends_ms=7,3*0 pacings_Bps=1,3*0") == NL_OK);
+	CHECK(strcmp(opts.starts_ms, "0,3*100") == 0 && strcmp(opts.pacings_Bps, "1,3*0") == 0);
 }
 
 TEST(the_policy_is_by_the_rules_or_as_given)
@@ -71,6 +88,21 @@ TEST(bad_requests_name_the_key)
 		{NL_SINK, SINK " congestion=bbr,2*2*cubic", "congestion"},
 		{NL_SINK, SINK " congestion=bbr,-2*cubic", "congestion"},
 		{NL_SINK, SINK " interface=a/b", "interface"},
+		{NL_SINK, SINK " starts_ms=1", "starts_ms"},
+		{NL_SINK, SINK " ends_ms=1", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=4*100,0", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=0,", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=,0", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=0,x", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=0*5,0", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=10001*5,0", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=2*2*5,0", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=0,86400001", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=1,2,3,4,5,6,7,8,0", "ends_ms"},
+		{NL_SINK, SINK " ends_ms=0,5 engine=plain", "ends_ms"},
+		{NL_GEN, GEN " bytes=1 starts_ms=5,0", "starts_ms"},
+		{NL_GEN, GEN " window_ms=1 starts_ms=5,0 udp=1 pacing_Bps=1", "starts_ms"},
+		{NL_GEN, GEN " bytes=1 pacings_Bps=1000000000001", "pacings_Bps"},
 		{NL_SINK, SINK " egress=lo", "egress"},
 		{NL_SINK, SINK " yield_B=1", "yield_B"},
 		{NL_SINK, SINK " batch_B=0", "batch_B"},

@@ -1,0 +1,15 @@
+/* dealt: lists whose items are dealt to the streams of a run in turn, separated by commas. `16*ITEM` stands for
+ * 16 streams; the list begins anew after its last one. Of a checked list only; an empty one has one empty item. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Streams for which the whole list stands. */
+uint64_t nl_dealt_streams(const char *list);
+
+/* The item of a stream, without its count, and its length. */
+const char *nl_dealt_item(const char *list, uint64_t stream, size_t *len);
+
+/* The item of a stream as a number; 0 of an empty list. */
+uint64_t nl_dealt_number(const char *list, uint64_t stream);

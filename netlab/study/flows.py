@@ -1,0 +1,148 @@
+"""Flows of a run that are unequal: their stack, pace, start and end."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from netlab.study.base import Sparse, StackName
+from netlab.study.factors import PacingLevel
+from netlab.tuning.knobs import key
+
+MOST = 8
+"""Entries of a list that an agent deals to its streams."""
+
+LEAST_INTERVALS = 2
+"""Samples within the time that all flows are on, at least: of these one is whole."""
+
+
+class Flow(Sparse, title="`groups.flows`"):
+    """Flows that are alike, all connected before the run; times are from its start.
+
+    The warm-up is part of it. At its end a flow gives its socket no more bytes; those in its buffer
+    follow.
+    """
+
+    count: int = key("Number of flows.", 16, 1, ge=1, le=10_000)
+    congestion: StackName | None = key("Congestion control, in place of the group's.", "bbr", None)
+    pacing_MBps: PacingLevel | None = key(
+        "Pacing rate of each, in place of `socket.pacing_MBps`; 0: not paced.", 5.0, None
+    )
+    start_s: float = key(
+        "Time of the first byte after the start of the run, s.",
+        2.0,
+        0.0,
+        ge=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
+    end_s: float | None = key(
+        "Time of the last byte, likewise; left out: that of the run.",
+        8.0,
+        None,
+        gt=0,
+        le=3600,
+        allow_inf_nan=False,
+    )
+
+
+def total(flows: Sequence[Flow]) -> int:
+    """Number of flows."""
+    return sum(flow.count for flow in flows)
+
+
+def each(flows: Sequence[Flow]) -> list[Flow]:
+    """The flow of each stream until they are dealt anew."""
+    return [flow for flow in flows for _ in range(flow.count)]
+
+
+def congestion(flows: Sequence[Flow], default: str) -> str:
+    """Congestion controls as they are dealt to the streams; the default where no flow names one."""
+    names = [(flow.congestion or default, flow.count) for flow in flows]
+    joined = [(name, sum(n for _, n in part)) for name, part in groupby(names, lambda one: one[0])]
+    if len(joined) < 2:
+        return joined[0][0] if joined else default
+    return "+".join(f"{count}*{name}" if count > 1 else name for name, count in joined)
+
+
+def dealt(flows: Sequence[Flow], numbers: Iterable[float]) -> str:
+    """A number of each entry as the agents take them; empty where all are 0."""
+    whole = [round(number) for number in numbers]
+    if not any(whole):
+        return ""
+    return ",".join(f"{flow.count}*{n}" for flow, n in zip(flows, whole, strict=True))
+
+
+def together_s(flows: Sequence[Flow]) -> tuple[float, float] | None:
+    """Time since the start in which all flows are on; None where they are all the time."""
+    if not any(flow.start_s or flow.end_s for flow in flows):
+        return None
+    return max(f.start_s for f in flows), min(f.end_s or math.inf for f in flows)
+
+
+def needed_s(flows: Sequence[Flow], interval_s: float) -> float | None:
+    """Time that a run of the flows lasts at least; None where they have no times."""
+    if (together := together_s(flows)) is None:
+        return None
+    last_s = max(max(flow.start_s, flow.end_s or 0.0) for flow in flows)
+    return max(last_s, together[0] + LEAST_INTERVALS * interval_s)
+
+
+def as_text(flows: Sequence[Flow]) -> str:
+    """The flows as the column ``flows`` of results has them; empty without any."""
+    entries = [flow.model_dump(mode="json") for flow in flows]
+    return json.dumps(entries, separators=(",", ":")) if flows else ""
+
+
+def from_text(text: str) -> tuple[Flow, ...]:
+    """The flows of the column ``flows``."""
+    return tuple(Flow.model_validate(one) for one in json.loads(text)) if text else ()
+
+
+def refusal(
+    flows: Sequence[Flow],
+    *,
+    streams: Iterable[int],
+    congestion: str,
+    warmup_s: float,
+    over_s: float,
+    interval_s: float,
+) -> str:
+    """Reason why runs cannot have these flows; empty when they can.
+
+    ``congestion`` is that of flows that name none, and a run is over after ``over_s``.
+    """
+    if len(flows) > MOST:
+        return f"at most {MOST} entries, not {len(flows)}; `count` says how many flows one has"
+    if other := [number for number in streams if number % total(flows)]:
+        return f"are {total(flows)}, and streams {other[0]}; give `streams: [{total(flows)}]`"
+    named = [flow.congestion for flow in flows if flow.congestion]
+    if named and len(named) == len(flows) and congestion:
+        return f"all name their congestion control, so that {congestion!r} is of none; leave it out"
+    if named and len(named) < len(flows) and (not congestion or "+" in congestion):
+        return "some name no congestion control; give each one, or the group or study one for them"
+    return _times_refusal(flows, warmup_s, over_s, interval_s)
+
+
+def _times_refusal(flows: Sequence[Flow], warmup_s: float, over_s: float, interval_s: float) -> str:
+    if (together := together_s(flows)) is None:
+        return ""
+    for flow in flows:
+        last_s = max(flow.start_s, flow.end_s or 0.0)
+        if last_s >= over_s:
+            return f"one starts or ends at {last_s:g} s, and a run is over after {over_s:g} s"
+        if flow.end_s is not None and flow.end_s <= flow.start_s:
+            return f"one ends at {flow.end_s:g} s, and starts at {flow.start_s:g} s"
+    if min(flow.start_s for flow in flows) > 0:
+        return "one at least starts with the run; leave out its start_s"
+    if all(flow.end_s is not None for flow in flows):
+        return "one at least lasts as long as the run; leave out its end_s"
+    first_s, last_s = max(together[0], warmup_s), min(together[1], over_s)
+    if last_s - first_s < LEAST_INTERVALS * interval_s:
+        return (
+            f"all are on from {together[0]:g} to {min(together[1], over_s):g} s, less than "
+            f"{LEAST_INTERVALS} samples of the window, which begins at {warmup_s:g} s"
+        )
+    return ""

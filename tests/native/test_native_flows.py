@@ -1,0 +1,82 @@
+"""Streams that start, end and are paced by a list: when their bytes flow, and that counts agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ledger import assert_ledger_closes
+
+STARTS_MS, ENDS_MS, WINDOW_MS = (0, 400, 800), (600, 0, 0), 1200
+
+
+def spans_ms(end: dict) -> list[tuple[float, float]]:
+    """First and last byte of each stream in the samples of an end, ms after the start."""
+    t_ms = (np.array(end["samples"]["t_ns"]) - end["t_go_ns"]) / 1e6
+    found = []
+    for row in end["samples"]["bytes"]:
+        moving = np.flatnonzero(np.diff(row))
+        found.append((float(t_ms[moving[0]]), float(t_ms[moving[-1] + 1])))
+    return found
+
+
+def dealt(numbers: tuple[int, ...]) -> str:
+    return ",".join(map(str, numbers))
+
+
+@pytest.mark.parametrize("engine", ["blocking", "epoll"])
+@pytest.mark.parametrize("send", ["copy", "zerocopy"])
+def test_streams_move_bytes_from_their_start_to_their_end_alone(agent, engine, send):
+    options = {"engine": engine, "send": send, "streams": 6, "interval_ms": 20, "warmup_ms": 100}
+    options |= {"starts_ms": dealt(STARTS_MS), "ends_ms": dealt(ENDS_MS), "window_ms": WINDOW_MS}
+    sink, gen = agent.transfer(**options, pacing_Bps=20_000_000, buffer_B=262_144)
+    assert [sink["status"], gen["status"]] == ["ok", "ok"], (sink["message"], gen["message"])
+    assert_ledger_closes(sink, gen)
+    whole_ms = 100 + WINDOW_MS
+    for end, buffered_ms in ((sink, 300), (gen, 0)):
+        for stream, (first_ms, last_ms) in enumerate(spans_ms(end)):
+            start_ms, end_ms = STARTS_MS[stream % 3], ENDS_MS[stream % 3] or whole_ms
+            # samples of 20 ms, and a processor that others use
+            assert start_ms - 25 <= first_ms <= start_ms + 120
+            assert end_ms - 60 <= last_ms <= end_ms + 120 + buffered_ms
+    for row in gen["per_stream"]:
+        start_ms, end_ms = STARTS_MS[row["stream"] % 3], ENDS_MS[row["stream"] % 3] or whole_ms
+        assert row["t_first_ns"] - gen["t_go_ns"] >= start_ms * 1e6
+        assert row["t_end_ns"] - gen["t_go_ns"] >= end_ms * 1e6
+        assert row["bytes"] == pytest.approx(20_000 * (end_ms - start_ms), rel=0.3)
+
+
+@pytest.mark.parametrize("engine", ["blocking", "epoll"])
+def test_a_stream_whose_buffer_is_full_ends_at_its_time(agent, engine):
+    """A sink that reads one stream slowly: its sender waits for room when its end comes."""
+    options = {"engine": engine, "streams": 2, "window_ms": 800, "interval_ms": 20}
+    sink, gen = agent.transfer(**options, ends_ms="0,300", pacings_Bps="0,400000", buffer_B=65_536)
+    assert [sink["status"], gen["status"]] == ["ok", "ok"], (sink["message"], gen["message"])
+    assert_ledger_closes(sink, gen)
+    last_ns = gen["per_stream"][1]["t_end_ns"] - gen["t_go_ns"]
+    assert 300e6 <= last_ns <= 450e6
+
+
+def test_each_stream_has_its_own_pace(agent):
+    options = {"streams": 4, "warmup_ms": 200, "window_ms": 1000, "buffer_B": 262_144}
+    options |= {"pacings_Bps": "2000000,3*8000000"}
+    sink, gen = agent.transfer(**options)
+    assert [sink["status"], gen["status"]] == ["ok", "ok"]
+    assert [row["pacing_Bps"] for row in gen["per_stream"]] == [2_000_000, *[8_000_000] * 3]
+    slow, *fast = (row["window_bytes"] for row in sink["per_stream"])
+    assert slow == pytest.approx(2e6, rel=0.2)
+    assert fast == pytest.approx([8e6] * 3, rel=0.2)
+
+
+def test_the_first_stream_may_end_first_and_the_run_ends_as_ever(agent):
+    """The sink says on another stream that its window is over."""
+    options = {"streams": 3, "window_ms": 500, "ends_ms": "100,200,0", "tail_ms": 20}
+    sink, gen = agent.transfer(**options, pacing_Bps=10_000_000)
+    assert [sink["status"], gen["status"]] == ["ok", "ok"], (sink["message"], gen["message"])
+    assert gen["per_stream"][2]["t_end_ns"] < gen["t_go_ns"] + 1500e6
+
+
+def test_a_stream_that_ends_without_a_plan_is_an_error(agent):
+    """The sink does not know of the end: it must not take it for a plan."""
+    sink, _ = agent.transfer(streams=2, window_ms=600, gen={"ends_ms": "0,200"})
+    assert sink["status"] == "error"
+    assert "stream 1 ended before the window did" in sink["message"]

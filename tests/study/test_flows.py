@@ -1,0 +1,137 @@
+"""Flows that are unequal: what a study takes and refuses, and what its runs ask of the agents."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import yaml
+
+from netlab import study as studies
+from netlab.errors import BadInput
+from netlab.experiment.conditions import context_of
+from netlab.study import flows, schedule
+from netlab.study.file import frozen_text, json_schema, load, short_form
+from netlab.study.flows import Flow
+from netlab.study.keys import provenance_key
+
+PAIR = [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4, "start_s": 2.0}]
+
+
+def written(tmp_path, entries=PAIR, **more):
+    """A stranger's file with unequal flows on a slow path."""
+    group = {"name": "late", "path": "slow", "sender": "a", "flows": entries}
+    content = {
+        **{"netlab": 1, "name": "late", "title": "Late", "streams": [5]},
+        "hosts": {"a": {"kind": "lab"}, "b": {"kind": "lab"}},
+        "paths": {
+            "slow": {
+                "ends": [{"host": "a"}, {"host": "b"}],
+                "link": {"emulator": {"rtt_ms": 20.0, "rate_Mbps": 20.0}},
+            }
+        },
+        "groups": [{**group, **more.pop("group", {})}],
+        "timing": {"seconds": 6.0, "warmup_s": 1.0, "rounds": 1},
+        **more,
+    }
+    file = tmp_path / "late.yml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    return file
+
+
+def test_the_stacks_of_flows_are_the_congestion_of_their_runs(tmp_path):
+    study = load(written(tmp_path))
+    (group,) = study.groups
+    assert study.congestion_of(group) == "bbr+4*cubic"
+    assert study.congestions() == ("bbr", "cubic")
+    assert flows.from_text(flows.as_text(group.flows)) == group.flows
+    assert flows.together_s(group.flows) == (2.0, math.inf)
+    again = load(yaml.safe_load(frozen_text(study)))
+    assert again.groups[0].flows == group.flows and again.digest() == study.digest()
+
+
+@pytest.mark.parametrize(
+    ("entries", "default", "joined"),
+    [
+        ([Flow(count=2), Flow(count=3, start_s=1.0)], "cubic", "cubic"),
+        ([Flow(congestion="bbr"), Flow(count=3)], "cubic", "bbr+3*cubic"),
+        ([Flow(count=2), Flow(count=3)], "", ""),
+        ([Flow(congestion="a"), Flow(congestion="a"), Flow(congestion="b")], "", "2*a+b"),
+        ([Flow(congestion="a", count=4), Flow(congestion="a")], "", "a"),
+        ([Flow()], "bbr+cubic", "bbr+cubic"),
+    ],
+)
+def test_stacks_are_joined_as_they_are_dealt(entries, default, joined):
+    assert flows.congestion(entries, default) == joined
+
+
+@pytest.mark.parametrize(
+    ("entries", "more", "reason"),
+    [
+        (PAIR, {"streams": [4]}, "are 5, and streams 4; give `streams: [5]`"),
+        ([*PAIR[:1] * 9], {"streams": [9]}, "at most 8 entries"),
+        (PAIR, {"congestion": "reno"}, "'reno' is of none"),
+        (PAIR, {"factors": {"congestion": ["reno"]}}, "'reno' is of none"),
+        ([{"congestion": "bbr"}, {"count": 4}], {}, "some name no congestion control"),
+        ([{}, {"count": 4, "start_s": 7.5}], {}, "a run is over after 7 s"),
+        ([{}, {"count": 4, "end_s": 7.0}], {}, "a run is over after 7 s"),
+        ([{}, {"count": 4, "start_s": 3, "end_s": 2}], {}, "ends at 2 s, and starts at 3 s"),
+        ([{"start_s": 1}, {"count": 4, "start_s": 2}], {}, "one at least starts with the run"),
+        ([{"end_s": 3}, {"count": 4, "end_s": 4}], {}, "one at least lasts as long as the run"),
+        ([{"end_s": 3}, {"count": 4, "start_s": 3}], {}, "less than 2 samples of the window"),
+        ([{"end_s": 1.1}, {"count": 4}], {}, "the window, which begins at 1 s"),
+        (PAIR, {"group": {"records": 10}}, "runs of records"),
+        (PAIR, {"engine": "plain"}, "plain engine"),
+        ([{}, {"count": 4}], {"group": {"generator": "iperf3"}}, "iperf3 has none"),
+        (PAIR, {"quick": {"seconds": 0.5, "warmup_s": 0.5}}, "a run is over after 1 s"),
+    ],
+)
+def test_flows_that_a_run_cannot_have_are_refused_with_the_reason(tmp_path, entries, more, reason):
+    with pytest.raises(BadInput, match="flows") as refused:
+        load(written(tmp_path, entries, **more))
+    assert reason in str(refused.value)
+
+
+def test_the_short_form_lasts_as_long_as_the_flows_need(tmp_path):
+    late = [{}, {"count": 4, "start_s": 2.4}]
+    assert short_form(load(written(tmp_path, late)), "late.yml").timing.seconds == 6.0
+    own = load(written(tmp_path, late, group={"timing": {"seconds": 4.0}}))
+    assert short_form(own, "late.yml").groups[0].timing.seconds == 4.0
+    assert short_form(load(written(tmp_path)), "late.yml").timing.seconds == 1.5
+
+
+def keys_of(study) -> set[str]:
+    found = {"kernel": "6.1", "mtu_B": 1500, "found": {}, "generators": {}}
+    visit = schedule.rounds(study)[0][0]
+    ends = {end.host: found for end in study.path(visit.link).ends}
+    context = context_of(study, visit, ends, None)
+    return {provenance_key(study, visit, run, context) for run in visit.runs}
+
+
+def test_each_part_of_a_flow_is_in_the_key_and_in_the_digest(tmp_path):
+    plans = [
+        [{}, {"count": 4}],
+        [{}, {"count": 4, "start_s": 2.0}],
+        [{}, {"count": 4, "end_s": 2.0}],
+        [{}, {"count": 4, "pacing_MBps": 1.0}],
+        [{"count": 2}, {"count": 3}],
+        [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4}],
+    ]
+    loaded = [load(written(tmp_path, plan)) for plan in plans]
+    assert len({study.digest() for study in loaded}) == len(plans)
+    assert len(set.union(*map(keys_of, loaded))) == len(plans)
+
+
+def test_a_study_without_unequal_flows_has_the_digest_it_always_had():
+    """As computed before there were such keys."""
+    assert studies.load("data/studies/bufferbloat.yml").digest() == BUFFERBLOAT
+
+
+BUFFERBLOAT = "ef5defc2c2b4fd73e3a7efdd06c67ee0ea105455cede957cbc654954f0c6518f"
+
+
+def test_an_editor_knows_the_keys_of_a_flow():
+    schema = json_schema()
+    assert set(schema["$defs"]["Flow"]["properties"]) == {
+        *("count", "congestion", "pacing_MBps", "start_s", "end_s")
+    }
