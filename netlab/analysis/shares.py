@@ -23,7 +23,7 @@ from netlab.measure.fairness import jain
 from netlab.measure.steadiness import whole_within
 from netlab.study import flows as unequal
 from netlab.study.base import dealt
-from netlab.study.flows import Flow
+from netlab.study.flows import PlannedFlow
 
 STACK_NAMES = {
     "reno": "Reno",
@@ -229,18 +229,18 @@ def of_newcomers(m: Measured) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=list(NEWCOMER_COLUMNS))
 
 
-def streams_of(flows: Sequence[Flow], at: int, of_flows: int) -> list[int]:
+def streams_of(flows: Sequence[PlannedFlow], at: int, of_flows: int) -> list[int]:
     """Streams of an entry of unequal flows."""
     entries = [entry for entry, flow in enumerate(flows) for _ in range(flow.count)]
     return [stream for stream in range(of_flows) if entries[stream % len(entries)] == at]
 
 
-def _on(flow: Flow, t_s: np.ndarray) -> np.ndarray:
+def _on(flow: PlannedFlow, t_s: np.ndarray) -> np.ndarray:
     return (t_s > flow.start_s) & (t_s <= (flow.end_s or math.inf))
 
 
 def shares_over_time(
-    rates: pd.DataFrame, flows: Sequence[Flow], at: int
+    rates: pd.DataFrame, flows: Sequence[PlannedFlow], at: int
 ) -> tuple[pd.Series, pd.Series]:
     """Share of an entry's flows at every sample, and their equal share of the flows on then, %."""
     of_streams, t_s = rates.drop(columns="jain"), rates.index.to_numpy()
@@ -251,7 +251,7 @@ def shares_over_time(
     return share, pd.Series(equal, rates.index)
 
 
-def fair_after_s(rates: pd.DataFrame, flows: Sequence[Flow], at: int) -> float | None:
+def fair_after_s(rates: pd.DataFrame, flows: Sequence[PlannedFlow], at: int) -> float | None:
     """Time from the start of an entry's flows to :data:`FAIR_PART` of an equal share."""
     share, equal = shares_over_time(rates, flows, at)
     fair = share.index[(equal > 0) & (share >= FAIR_PART * equal)]
@@ -344,7 +344,7 @@ class OverTime:
     controls: tuple[str, ...]
     jain_index: float
     rates: pd.DataFrame
-    flows: tuple[Flow, ...] = ()
+    flows: tuple[PlannedFlow, ...] = ()
 
     @property
     def newcomers(self) -> bool:

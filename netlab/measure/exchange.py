@@ -15,7 +15,7 @@ import numpy as np
 
 from netlab.errors import HostError, RunError, shown
 from netlab.study import Latency, Policy, Socket, Udp, flows
-from netlab.study.flows import Flow
+from netlab.study.flows import PlannedFlow
 
 TAIL_MS = 60
 """Extra time of a timed sender after the nominal window, so that it never ends inside it."""
@@ -136,7 +136,7 @@ class Request:
     policy: Policy = BY_THE_RULES
     latency: Latency = NO_PROBE
     udp: Udp | None = None
-    flows: tuple[Flow, ...] = ()
+    flows: tuple[PlannedFlow, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,11 @@ def _tcp(streams: list[dict], name: str) -> list:
     return [(stream.get("tcp") or {}).get(name) for stream in streams]
 
 
+def copied_B(gen: dict) -> int | None:
+    """Bytes of a sender's zero-copy sends that its kernel copied; None of other sends."""
+    return (gen.get("zerocopy") or {}).get("copied_bytes")
+
+
 def packet_B(stream: dict) -> int | None:
     """Full packet of a sender at its end: the MTU of its path, or less where its MSS is."""
     tcp = stream.get("tcp") or {}
@@ -297,6 +302,7 @@ def record(
         "sent_B": None if None in sent_B else int(sum(sent_B)),
         "received_B": sum(flow.sink["total_bytes"] for flow in flows),
         "interval_sum_B": sum(flow.sink["interval_sum_bytes"] for flow in flows),
+        "zerocopy_copied_B": _of_known(sum, [copied_B(flow.gen) for flow in flows]),
         "acked_B": _of_known(sum, _tcp(senders, "bytes_acked")),
         "tcp_received_B": _of_known(sum, _tcp(sinks, "bytes_received")),
         "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),

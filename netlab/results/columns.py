@@ -140,6 +140,8 @@ RUN_COLUMNS = _columns("""
     sent_B                   Int64?    B     bytes given to send(), whole run, all directions
     received_B               Int64?    B     bytes the sinks read, whole run
     interval_sum_B           Int64?    B     sum of the interval samples, whole run
+    zerocopy_copied_B        Int64?    B     bytes of `send: zerocopy` that the senders' kernels
+                                             copied all the same, as they report it, whole run
     acked_B                  Int64?    B     TCP_INFO bytes_acked, whole run
     tcp_received_B           Int64?    B     TCP_INFO bytes_received, whole run
     window_B                 Int64?    B     bytes the sinks read within the window

@@ -293,7 +293,18 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (
-    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Flow", "Timing"),
+    *(
+        "Study",
+        "StudyHost",
+        "Bus",
+        "Path",
+        "End",
+        "LabLink",
+        "Emulator",
+        "Group",
+        "PlannedFlow",
+        "Timing",
+    ),
     *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
     *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Udp"),
     *("Stack", "WadStack", "Published", "PublishedStep", "ReportPages"),

@@ -18,7 +18,7 @@ LEAST_INTERVALS = 2
 """Samples within the time that all flows are on, at least: of these one is whole."""
 
 
-class Flow(Sparse, title="`groups.flows`"):
+class PlannedFlow(Sparse, title="`groups.flows`"):
     """Flows that are alike, all connected before the run; times are from its start.
 
     The warm-up is part of it. At its end a flow gives its socket no more bytes; those in its buffer
@@ -48,17 +48,17 @@ class Flow(Sparse, title="`groups.flows`"):
     )
 
 
-def total(flows: Sequence[Flow]) -> int:
+def total(flows: Sequence[PlannedFlow]) -> int:
     """Number of flows."""
     return sum(flow.count for flow in flows)
 
 
-def each(flows: Sequence[Flow]) -> list[Flow]:
+def each(flows: Sequence[PlannedFlow]) -> list[PlannedFlow]:
     """The flow of each stream until they are dealt anew."""
     return [flow for flow in flows for _ in range(flow.count)]
 
 
-def congestion(flows: Sequence[Flow], default: str) -> str:
+def congestion(flows: Sequence[PlannedFlow], default: str) -> str:
     """Congestion controls as they are dealt to the streams; the default where no flow names one."""
     names = [(flow.congestion or default, flow.count) for flow in flows]
     joined = [(name, sum(n for _, n in part)) for name, part in groupby(names, lambda one: one[0])]
@@ -67,7 +67,7 @@ def congestion(flows: Sequence[Flow], default: str) -> str:
     return "+".join(f"{count}*{name}" if count > 1 else name for name, count in joined)
 
 
-def dealt(flows: Sequence[Flow], numbers: Iterable[float]) -> str:
+def dealt(flows: Sequence[PlannedFlow], numbers: Iterable[float]) -> str:
     """A number of each entry as the agents take them; empty where all are 0."""
     whole = [round(number) for number in numbers]
     if not any(whole):
@@ -75,14 +75,14 @@ def dealt(flows: Sequence[Flow], numbers: Iterable[float]) -> str:
     return ",".join(f"{flow.count}*{n}" for flow, n in zip(flows, whole, strict=True))
 
 
-def together_s(flows: Sequence[Flow]) -> tuple[float, float] | None:
+def together_s(flows: Sequence[PlannedFlow]) -> tuple[float, float] | None:
     """Time since the start in which all flows are on; None where they are all the time."""
     if not any(flow.start_s or flow.end_s for flow in flows):
         return None
     return max(f.start_s for f in flows), min(f.end_s or math.inf for f in flows)
 
 
-def needed_s(flows: Sequence[Flow], interval_s: float) -> float | None:
+def needed_s(flows: Sequence[PlannedFlow], interval_s: float) -> float | None:
     """Time that a run of the flows lasts at least; None where they have no times."""
     if (together := together_s(flows)) is None:
         return None
@@ -90,19 +90,19 @@ def needed_s(flows: Sequence[Flow], interval_s: float) -> float | None:
     return max(last_s, together[0] + LEAST_INTERVALS * interval_s)
 
 
-def as_text(flows: Sequence[Flow]) -> str:
+def as_text(flows: Sequence[PlannedFlow]) -> str:
     """The flows as the column ``flows`` of results has them; empty without any."""
     entries = [flow.model_dump(mode="json") for flow in flows]
     return json.dumps(entries, separators=(",", ":")) if flows else ""
 
 
-def from_text(text: str) -> tuple[Flow, ...]:
+def from_text(text: str) -> tuple[PlannedFlow, ...]:
     """The flows of the column ``flows``."""
-    return tuple(Flow.model_validate(one) for one in json.loads(text)) if text else ()
+    return tuple(PlannedFlow.model_validate(one) for one in json.loads(text)) if text else ()
 
 
 def refusal(
-    flows: Sequence[Flow],
+    flows: Sequence[PlannedFlow],
     *,
     streams: Iterable[int],
     congestion: str,
@@ -126,7 +126,9 @@ def refusal(
     return _times_refusal(flows, warmup_s, over_s, interval_s)
 
 
-def _times_refusal(flows: Sequence[Flow], warmup_s: float, over_s: float, interval_s: float) -> str:
+def _times_refusal(
+    flows: Sequence[PlannedFlow], warmup_s: float, over_s: float, interval_s: float
+) -> str:
     if (together := together_s(flows)) is None:
         return ""
     for flow in flows:

@@ -52,7 +52,7 @@ from netlab.study.factors import (
     path_at,
     same,
 )
-from netlab.study.flows import Flow
+from netlab.study.flows import PlannedFlow
 from netlab.tuning.knobs import key
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Group(Model, title="`groups`"):
     congestion: Congestion | None = key(
         "Congestion control, in place of the study's.", "reno", None
     )
-    flows: Listed[Flow] = key(
+    flows: Listed[PlannedFlow] = key(
         "Flows that are unequal, dealt to the streams in turn.",
         [{"congestion": "bbr"}, {"congestion": "cubic", "count": 16, "start_s": 2.0}],
         (),

@@ -8,16 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import synthetic
-from uneven_flows import BBR_SHARE, measured, stranger
+from uneven_flows import BBR_SHARE, STUDY, measured, stranger
 
+from netlab import study as studies
 from netlab.analysis import shares
 from netlab.analysis.answers import headline
 from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, from_frames
 from netlab.analysis.printed import levels_of
 from netlab.files.tables import HOLLOW
 from netlab.report import front, pages, tables
 from netlab.report import shares as shown
+from netlab.study import flows
 
 
 @pytest.fixture
@@ -138,3 +140,59 @@ def test_the_whole_site_draws_the_page_among_the_others(m):
 def test_one_flow_of_a_stack_beside_sixteen_is_named_by_its_stream():
     stacks = [shares.stack_of_stream("bbr+16*cubic", stream) for stream in range(18)]
     assert stacks == ["BBR", *["CUBIC"] * 16, "BBR"]
+
+
+LATE = """\
+groups:
+  - {name: mixed, path: wire, sender: a,
+     flows: [{congestion: bbr, count: 2}, {congestion: cubic, count: 2, start_s: START}]}
+streams: [4]
+"""
+
+
+def late(tmp_path, start_s: float, share: float) -> Measured:
+    """Two CUBIC flows join two of BBR, and take this share a second later."""
+    text = re.sub(r"(?s)groups:.*?tunings", "tunings", STUDY).replace("streams: [8]\n", "")
+    text = text.replace("congestion: bbr+cubic\n", "") + LATE.replace("START", str(start_s))
+    (tmp_path / "late.yml").write_text(
+        text.replace("queue_B: [9000, 20000, 60000]", "queue_B: [9]")
+    )
+    study = studies.load(tmp_path / "late.yml")
+    runs = synthetic.runs_of(study, value=lambda *_at: (0.43, "loss"))
+    runs = runs.assign(flows=flows.as_text(study.groups[0].flows))
+    frame = synthetic.intervals_of(runs, study, noise=0.0)
+    whole_B = 4 * frame["bytes"].mean()
+    joined = frame["t_s"] > start_s
+    now = np.where(frame["t_s"] > start_s + 1, share, 0.05)
+    part = np.where(frame["stream"] < 2, np.where(joined, 1 - now, 1.0), np.where(joined, now, 0.0))
+    frame = frame.assign(bytes=(whole_B * part / 2).astype("int64"))
+    return from_frames(study, runs, frame, tmp_path)
+
+
+def test_newcomers_have_their_share_while_all_are_on_and_the_time_until_it_is_fair(tmp_path):
+    m = late(tmp_path, 1.0, 0.5)
+    (row,) = shares.of_newcomers(m).to_dict("records")
+    assert (row["control"], row["flows"], row["of_flows"], row["start_s"]) == ("cubic", 2, 4, 1.0)
+    # one second of 5 % and the rest of one half; a window of 4 s
+    assert 30 < row["share_percent"] < 50 and row["n_fair"] == row["n_runs"] == 4
+    assert 1.0 < row["fair_after_s"] <= 2.2
+    assert "from, s" in shown.newcomers(m).frame
+    (over_time,) = shares.timelines_of(m, "mixed")
+    share, equal = shares.shares_over_time(over_time.rates, over_time.flows, 1)
+    assert equal.iloc[0] == 0 and equal.iloc[-1] == 50
+    assert share.iloc[-1] == pytest.approx(50, abs=1)
+    assert len(shown.drawn(m)["mixed"].charts) == 4
+
+
+def test_newcomers_that_never_have_an_equal_share_say_so(tmp_path):
+    m = late(tmp_path, 1.0, 0.2)
+    (row,) = shares.of_newcomers(m).to_dict("records")
+    assert row["n_fair"] == 0 and np.isnan(row["fair_after_s"])
+    table = shown.newcomers(m)
+    assert table.frame["s until 0.8 of it"].tolist() == ["not reached"]
+    assert "nan" not in table.csv_text()
+
+
+def test_cells_without_newcomers_have_no_table_of_them(m):
+    assert shares.of_newcomers(m).empty
+    assert "No cell has flows that start after others" in repr(shown.newcomers(m))

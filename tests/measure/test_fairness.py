@@ -113,3 +113,31 @@ def test_the_pace_of_datagrams_is_in_datagrams():
     for stream in slow.gen["per_stream"]:
         stream["pacing_Bps"] += 1
     assert starved({}, [slow])
+
+
+def by_plan(late_B: int) -> Direction:
+    """Two streams, of which the second has its bytes from 0.8 s on, and the first as ever."""
+    direction = flow(7, 7)
+    samples = direction.sink["samples"]
+    step_B, count = samples["bytes"][0][1], len(samples["t_ns"])
+    samples["bytes"] = [samples["bytes"][0], [late_B * max(0, at - 8) for at in range(count)]]
+    direction.sink["per_stream"][1]["window_bytes"] = late_B * 5
+    assert step_B > 0
+    return direction
+
+
+def test_the_index_counts_the_time_in_which_all_flows_are_on():
+    step_B = by_plan(0).sink["samples"]["bytes"][0][1]
+    fair = by_plan(step_B)
+    assert stream_columns([fair], (0.8, math.inf))["jain_index"] == pytest.approx(1.0)
+    assert stream_columns([fair], (0.5, math.inf))["jain_index"] < 0.95
+    assert stream_columns([fair], (1.25, 1.3)) == NOT_COUNTED
+
+
+def test_a_flow_that_is_silent_before_its_start_is_not_starved():
+    silent = by_plan(0)
+    window = silent.sink["window"]
+    silent.sink["per_stream"][1]["window_bytes"] = 0
+    assert stream_columns([silent], (0.8, math.inf))["silent_streams"] == 1
+    assert starved({}, [silent]) and window
+    assert starved({}, [silent], (0.8, math.inf)) is None  # 0.5 s are too short to tell

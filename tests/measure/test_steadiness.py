@@ -1,9 +1,11 @@
 """A burst whose credit ends within a window is found, and what TCP or a short window do is not."""
 
+import math
+
 import numpy as np
 import pytest
 
-from netlab.measure.steadiness import LEAST_INTERVALS, unsteady
+from netlab.measure.steadiness import LEAST_INTERVALS, cut, unsteady
 
 # MB of every 40 ms of runs of two seconds through tc's tbf: 20 MB/s, and a credit of 400 MB that
 # earlier runs had used in part. The first rate is that of a busy processor.
@@ -80,3 +82,12 @@ def test_fewer_intervals_than_a_test_needs_are_not_tested(count):
     assert (
         unsteady(samples([9.0] * (count // 2) + [1.0] * (count - count // 2)), losses=False) is None
     )
+
+
+def test_a_fall_as_a_flow_ends_by_plan_is_not_a_step():
+    whole = samples([100.0] * 20 + [20.0] * 20)
+    assert unsteady(whole, losses=True)
+    end_s = float(whole[0]["t_s"][19])
+    assert unsteady(cut(whole, (0.0, end_s)), losses=True) is None
+    assert unsteady(cut(whole, (0.0, math.inf)), losses=True)
+    assert cut(whole, None) is whole

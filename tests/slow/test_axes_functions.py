@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import typing
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -37,6 +38,7 @@ from netlab.fleet.links import link_cells, links
 from netlab.published import claims
 from netlab.report import tables
 from netlab.search.autotune.report import table
+from netlab.study.flows import PlannedFlow
 
 PIECES = {"drawing.figure_of", "drawing.new_axes"}
 """They give the parts that charts are made of."""
@@ -120,10 +122,12 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     ends = {"share_percent": 60.0, "share_low_percent": 50.0, "share_high_percent": 70.0}
     rates = pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 2.0], "jain": [0.8, 1.0]}, index=[1.0, 2.0])
     over_time = [OverTime(("a cell",), run_id, ("bbr", "cubic"), 0.9, rates)]
+    late = [replace(over_time[0], flows=(PlannedFlow(), PlannedFlow(start_s=1.5)))]
     return {
         "shares.stacks": given(flows.assign(control="bbr", flows=2, **ends), of_cells),
         "shares.jain": given(flows.assign(jain_index=0.9, jain_low=0.8, jain_high=1.0), of_cells),
         "shares.over_time_panels": given(over_time, {("a cell",): "8 streams"}, GROUP),
+        "shares.newcomer_panels": given(late, {("a cell",): "2 streams"}, GROUP),
         "forest.generator_forest": given(agreed, agreed["generator"].unique().tolist(), 2.0),
         "experiments.rates": given(pd.DataFrame(CELLS)),
         "experiments.round_trips": given(pd.DataFrame(ROUND_TRIPS)),

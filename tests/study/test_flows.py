@@ -12,7 +12,7 @@ from netlab.errors import BadInput
 from netlab.experiment.conditions import context_of
 from netlab.study import flows, schedule
 from netlab.study.file import frozen_text, json_schema, load, short_form
-from netlab.study.flows import Flow
+from netlab.study.flows import PlannedFlow
 from netlab.study.keys import provenance_key
 
 PAIR = [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4, "start_s": 2.0}]
@@ -53,12 +53,16 @@ def test_the_stacks_of_flows_are_the_congestion_of_their_runs(tmp_path):
 @pytest.mark.parametrize(
     ("entries", "default", "joined"),
     [
-        ([Flow(count=2), Flow(count=3, start_s=1.0)], "cubic", "cubic"),
-        ([Flow(congestion="bbr"), Flow(count=3)], "cubic", "bbr+3*cubic"),
-        ([Flow(count=2), Flow(count=3)], "", ""),
-        ([Flow(congestion="a"), Flow(congestion="a"), Flow(congestion="b")], "", "2*a+b"),
-        ([Flow(congestion="a", count=4), Flow(congestion="a")], "", "a"),
-        ([Flow()], "bbr+cubic", "bbr+cubic"),
+        ([PlannedFlow(count=2), PlannedFlow(count=3, start_s=1.0)], "cubic", "cubic"),
+        ([PlannedFlow(congestion="bbr"), PlannedFlow(count=3)], "cubic", "bbr+3*cubic"),
+        ([PlannedFlow(count=2), PlannedFlow(count=3)], "", ""),
+        (
+            [PlannedFlow(congestion="a"), PlannedFlow(congestion="a"), PlannedFlow(congestion="b")],
+            "",
+            "2*a+b",
+        ),
+        ([PlannedFlow(congestion="a", count=4), PlannedFlow(congestion="a")], "", "a"),
+        ([PlannedFlow()], "bbr+cubic", "bbr+cubic"),
     ],
 )
 def test_stacks_are_joined_as_they_are_dealt(entries, default, joined):
@@ -132,6 +136,6 @@ BUFFERBLOAT = "ef5defc2c2b4fd73e3a7efdd06c67ee0ea105455cede957cbc654954f0c6518f"
 
 def test_an_editor_knows_the_keys_of_a_flow():
     schema = json_schema()
-    assert set(schema["$defs"]["Flow"]["properties"]) == {
+    assert set(schema["$defs"]["PlannedFlow"]["properties"]) == {
         *("count", "congestion", "pacing_MBps", "start_s", "end_s")
     }
