@@ -27,11 +27,13 @@ from netlab.analysis.effects import (
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.longpath import is_slac
 from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.shares import of_stacks, stack_name
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
+from netlab.study.base import dealt
 from netlab.study.factors import level_text
 from netlab.units import arrows, listed
 
@@ -45,8 +47,9 @@ DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
 
 @computed_once
 def headline(m: Measured) -> tuple[str, ...]:
-    """Sentences: measurement, machines, best results, bursts, limits, a trade-off, findings."""
-    sentences = [_design(m), _machines(m), best(m), *bursts(m), _limits(m), *trade_offs(m)[:1]]
+    """Sentences: measurement, machines, best, shares, bursts, limits, a trade-off, findings."""
+    results = [best(m), *sharing(m), *bursts(m), _limits(m)]
+    sentences = [_design(m), _machines(m), *results, *trade_offs(m)[:1]]
     if len(comparable(m)):
         sentences.append(_findings(m))
     return tuple(sentences)
@@ -136,6 +139,44 @@ def best(m: Measured) -> str:
 
 MOST_BURSTS = 3
 """Cells that the headline names; a path with a credit shows it in nearly all."""
+
+
+def question(m: Measured) -> str:
+    """What a report opens with: the shares, where every cell mixes stacks, else the best result."""
+    mixed = m.study.congestions() and all(
+        len(set(dealt(m.study.congestion_of(group)))) > 1 for group in m.study.run_groups()
+    )
+    return next(iter(sharing(m)), best(m)) if mixed else best(m)
+
+
+def sharing(m: Measured) -> tuple[str, ...]:
+    """A sentence on the first stack of the cells that mix several: its largest and least share."""
+    frame = of_stacks(m)
+    frame = frame[(frame["flows"] < frame["of_flows"]) & (frame["way"] == "forward")]
+    frame = frame[frame["disturbed"] == ""]
+    if frame.empty:
+        return ()
+    control = frame["control"].iloc[0]
+    own = frame[frame["control"] == control].assign(
+        equal=lambda rows: 100 * rows["flows"] / rows["of_flows"]
+    )
+    more = int((own["share_low_percent"] > own["equal"]).sum())
+    less = int((own["share_high_percent"] < own["equal"]).sum())
+    relative = own["share_percent"] / own["equal"]
+    parts = [_share_of(m, own.loc[at]) for at in (relative.idxmax(), relative.idxmin())]
+    reach = f"{parts[0]} to {parts[1]}" if len(own) > 1 else parts[0]
+    return (
+        f"{stack_name(control)} takes {reach} of the bytes: more than an equal share of all "
+        f"flows in {more} and less in {less} of {counted(len(own), 'cell')}.",
+    )
+
+
+def _share_of(m: Measured, row: pd.Series) -> str:
+    """``81 ± 3 % with 2 of 4 flows (4 streams, queue 37500 B)``."""
+    figures = (row[f"share_{end}percent"] for end in ("", "low_", "high_"))
+    share = printed.with_interval(*figures)
+    where = printed.where(row.to_dict(), printed.tuning_labels(m.cells, m.study))
+    return f"{share} % with {row['flows']} of {row['of_flows']} flows ({where})"
 
 
 def bursts(m: Measured) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from netlab.analysis import answers, printed
 from netlab.analysis import then_and_now as published_effects
-from netlab.analysis.answers import Agreement, best, headline, step_effects, tiles
+from netlab.analysis.answers import Agreement, best, headline, question, step_effects, tiles
 from netlab.analysis.cells import LATENCY
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
@@ -22,7 +22,7 @@ from netlab.analysis.trust import counted
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery
-from netlab.report import compare
+from netlab.report import compare, shares
 from netlab.report import then_and_now as beside_tables
 from netlab.report.cache import chart_of, of_one
 from netlab.report.explore import charts as factor_charts
@@ -50,7 +50,7 @@ class Answer:
 
 def front(m: Measured) -> dict[str, Any]:
     """First screen of the index besides its chart, :func:`picture`; `pages` are links of items."""
-    first, shown = best(m), tiles(m)
+    first, shown = question(m), tiles(m)
     rest = [sentence for sentence in headline(m) if sentence != first]
     pages = {
         tile.what: f"{page_name(tile.cell['group'])}#{printed.cell_address(tile.cell)}"
@@ -66,9 +66,11 @@ def answer(m: Measured) -> Answer:
 
 
 def picture(m: Measured) -> Chart | Gallery:
-    """The whole study on one scale; of further factors a part, of a long path every run."""
+    """The whole study on one scale; of mixed stacks shares, of further factors a part."""
     if is_slac(m):
         return longpath_charts.opening(samples_of(m))
+    if question(m) != best(m):
+        return Gallery(next(iter(shares.drawn(m).values())).charts[:1])
     if has_factors(m):
         return factor_charts(m, most=1)
     then = published_effects.comparable(m)

@@ -11,7 +11,7 @@ import synthetic
 from uneven_flows import BBR_SHARE, STUDY, measured, stranger
 
 from netlab import study as studies
-from netlab.analysis import shares
+from netlab.analysis import answers, shares
 from netlab.analysis.answers import headline
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import Measured, from_frames
@@ -196,3 +196,18 @@ def test_newcomers_that_never_have_an_equal_share_say_so(tmp_path):
 def test_cells_without_newcomers_have_no_table_of_them(m):
     assert shares.of_newcomers(m).empty
     assert "No cell has flows that start after others" in repr(shown.newcomers(m))
+
+
+def test_a_report_of_mixed_stacks_opens_with_their_shares(m, study, tmp_path):
+    (sentence,) = answers.sharing(m)
+    assert sentence == answers.question(m) and sentence in headline(m)
+    assert re.search(
+        r"^BBR takes (8\d|79).* % with 4 of 8 flows \(.*9000.*\) to (1[5-9]|2\d)", sentence
+    )
+    assert "more than an equal share of all flows in 1 and less in 1 of 3 cells" in sentence
+    opening = front.picture(m)
+    assert len(opening.charts) == 1 and "share of each stack" in opening.charts[0].alt
+    alone = measured(study.model_copy(update={"congestion": "cubic"}), tmp_path)
+    assert answers.sharing(alone) == () and answers.question(alone) == answers.best(alone)
+    disturbed = measured(study, tmp_path, synthetic.setting({"flags": "interference"}))
+    assert answers.question(disturbed) == answers.best(disturbed)
