@@ -166,7 +166,7 @@ def sharing(m: Measured) -> tuple[str, ...]:
     parts = [_share_of(m, own.loc[at]) for at in (relative.idxmax(), relative.idxmin())]
     reach = f"{parts[0]} to {parts[1]}" if len(own) > 1 else parts[0]
     return (
-        f"{stack_name(control)} takes {reach} of the bytes: more than an equal share of all "
+        f"{stack_name(control)}'s share of the bytes is {reach}: more than an equal share of all "
         f"flows in {more} and less in {less} of {counted(len(own), 'cell')}.",
     )
 

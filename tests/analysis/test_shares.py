@@ -202,7 +202,8 @@ def test_a_report_of_mixed_stacks_opens_with_their_shares(m, study, tmp_path):
     (sentence,) = answers.sharing(m)
     assert sentence == answers.question(m) and sentence in headline(m)
     assert re.search(
-        r"^BBR takes (8\d|79).* % with 4 of 8 flows \(.*9000.*\) to (1[5-9]|2\d)", sentence
+        r"^BBR's share of the bytes is (8\d|79).* % with 4 of 8 flows \(.*9000.*\) to (1[5-9]|2\d)",
+        sentence,
     )
     assert "more than an equal share of all flows in 1 and less in 1 of 3 cells" in sentence
     opening = front.picture(m)
