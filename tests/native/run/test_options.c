@@ -101,7 +101,8 @@ TEST(bad_requests_name_the_key)
 		{NL_SINK, SINK " ends_ms=1,2,3,4,5,6,7,8,0", "ends_ms"},
 		{NL_SINK, SINK " ends_ms=0,5 engine=plain", "ends_ms"},
 		{NL_GEN, GEN " bytes=1 starts_ms=5,0", "starts_ms"},
-		{NL_GEN, GEN " window_ms=1 starts_ms=5,0 udp=1 pacing_Bps=1", "starts_ms"},
+		{NL_GEN, "gen run=7 to=::1 port=5 streams=2 record_B=99 token=" TOKEN
+			 " window_ms=1 starts_ms=5,0 udp=1 pacing_Bps=1", "starts_ms"},
 		{NL_GEN, GEN " bytes=1 pacings_Bps=1000000000001", "pacings_Bps"},
 		{NL_SINK, SINK " egress=lo", "egress"},
 		{NL_SINK, SINK " yield_B=1", "yield_B"},
