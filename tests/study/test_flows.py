@@ -10,6 +10,7 @@ import yaml
 from netlab import study as studies
 from netlab.errors import BadInput
 from netlab.experiment.conditions import context_of
+from netlab.files.paths import data_dir
 from netlab.study import flows, schedule
 from netlab.study.file import frozen_text, json_schema, load, short_form
 from netlab.study.flows import PlannedFlow
@@ -128,7 +129,7 @@ def test_each_part_of_a_flow_is_in_the_key_and_in_the_digest(tmp_path):
 
 def test_a_study_without_unequal_flows_has_the_digest_it_always_had():
     """As computed before there were such keys."""
-    assert studies.load("data/studies/bufferbloat.yml").digest() == BUFFERBLOAT
+    assert studies.load(data_dir() / "studies" / "bufferbloat.yml").digest() == BUFFERBLOAT
 
 
 BUFFERBLOAT = "ef5defc2c2b4fd73e3a7efdd06c67ee0ea105455cede957cbc654954f0c6518f"
