@@ -399,7 +399,8 @@ class LongPath:
 
     def payload_limit_Mbps(self, run: Mapping) -> float:
         """Payload rate of the path of a run; NaN if the path has no rate."""
-        rate_Mbps = self._link(run["path"]).shaped_Mbps
+        ends = self.measured.study.paths[run["path"]].ends
+        rate_Mbps = self._link(run["path"]).shaped_Mbps[run["sender"] != ends[0].host]
         mss_B = run["mtu_B"] - 52 if pd.isna(run["mss_B"]) else run["mss_B"]
         return math.nan if rate_Mbps is None else float(rate_Mbps * mss_B / (run["mtu_B"] + 14))
 

@@ -240,12 +240,12 @@ def _buffers(
             request = probe_request(study, MTU_TIMING)
             rtt_ms = 1e3 * tcp_rtt_s(side_of(one), side_of(other), request)
     card_MBps = min(end.facts.get("link_speed_Mbps") or 0 for end in endpoints.values()) / 8
-    rate_MBps = link_MBps(study, path) or card_MBps
-    if not rtt_ms or not rate_MBps:
-        return
     mtu_B = min(end.mtu_B() for end in endpoints.values())
-    payload_MBps = rate_MBps * payload_share(mtu_B, mtu_B - HEADERS_B)
     for group in groups:
+        rate_MBps = link_MBps(study, path, group) or card_MBps
+        if not rtt_ms or not rate_MBps:
+            continue
+        payload_MBps = rate_MBps * payload_share(mtu_B, mtu_B - HEADERS_B)
         size_B = min(filter(None, chain(*asked_buffers_B(study, group))))
         bound_MBps = 2 * size_B / rtt_ms / 1e3
         if bound_MBps < payload_MBps:

@@ -210,12 +210,16 @@ def probe_request(study: Study, timing: Timing) -> Request:
     )
 
 
-def link_MBps(study: Study, path: str) -> float | None:
-    """Link rate of a path, 10^6 B/s of frames; None when unknown."""
-    link = study.path(path).link
-    if link is not None and link.shaped_Mbps is not None:
-        return link.shaped_Mbps / 8
-    return study.path(path).link_MBps
+def link_MBps(study: Study, path: str, group: Group) -> float | None:
+    """Link rate of a path for the runs of a group, 10^6 B/s of frames; None when unknown.
+
+    The mean of both directions where both carry data.
+    """
+    at = study.path(path)
+    both = at.link.shaped_Mbps if at.link is not None else (None, None)
+    rates = [*both] if group.direction == "<->" else [both[group.sender != at.ends[0].host]]
+    known = [rate for rate in rates if rate is not None]
+    return at.link_MBps if len(known) < len(rates) else sum(known) / len(known) / 8
 
 
 def setting_of(
@@ -223,6 +227,7 @@ def setting_of(
     path: str,
     mtu_B: int,
     *,
+    group: Group,
     memory_MBps: float | None = None,
     memory_source: str = "",
     hot_MBps: float | None = None,
@@ -230,12 +235,12 @@ def setting_of(
     datagram_B: int | None = None,
     streams: int = 0,
 ) -> RunSetting:
-    """Ceilings of a path, and whether one machine has both ends, from the ``facts`` of the hosts.
+    """Ceilings of a group's runs, and whether one machine has both ends.
 
-    The bus is the study's, else the one that they report.
+    That is from the ``facts`` of the hosts. The bus is the study's, else the one that they report.
     """
     bus = path_bus(study, path, facts)
-    stated_MBps = link_MBps(study, path)
+    stated_MBps = link_MBps(study, path, group)
     slave_MBps, slave = (None, "") if stated_MBps else _slave(facts, streams)
     return RunSetting(
         mtu_B=mtu_B,
@@ -439,6 +444,7 @@ class Trials:
                 study,
                 self.visit.link,
                 self.mtu_B,
+                group=group,
                 memory_MBps=memory_MBps,
                 memory_source=memory_source,
                 hot_MBps=self.copies.hot_MBps if "copy" in (study.send, study.receive) else None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netlab.errors import check
-from netlab.study.factors import OF_EMULATOR, listed
+from netlab.study.factors import OF_EMULATOR, listed, with_levels
 from netlab.tuning.profiles import AS_FOUND
 
 TIMING = {"rounds": 5, "seconds": 2.0}
@@ -73,7 +73,9 @@ def _in_the_lab(
     of_path = [key for key in (*OF_EMULATOR, "rate_Mbps") if key in asked]
     emulated = any(key in OF_EMULATOR for key in of_path)
     single = {key: asked.pop(key)[0] for key in of_path if len(asked[key]) == 1}
-    link: dict[str, Any] = {"emulator": single} if emulated else {**OFFLOADED, **single}
+    link: dict[str, Any] = (
+        {"emulator": with_levels({}, single)} if emulated else {**OFFLOADED, **single}
+    )
     path = {"ends": [{"host": host} for host in hosts], "link": link}
     return {host: {"kind": "lab"} for host in hosts}, path
 

@@ -37,10 +37,10 @@ Places = tuple[tuple[str, str], tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class EmulatorSettings:
-    """Settings of an emulator in its own units; pairs are forward and reverse."""
+class WaySettings:
+    """Settings of one direction of an emulator in its own units."""
 
-    delay_us: tuple[int, int]
+    delay_us: int
     rate_bps: int
     queue_B: int
     queue_packets: int
@@ -52,27 +52,41 @@ class EmulatorSettings:
     seed: int
 
     @classmethod
-    def of(cls, emulator: Emulator) -> EmulatorSettings:
-        there_ms, back_ms = emulator.each_way_ms
+    def of(cls, way: Emulator, delay_ms: float, seed: int) -> Self:
         return cls(
-            delay_us=(round(there_ms * 1000), round(back_ms * 1000)),
-            rate_bps=round((emulator.rate_Mbps or 0) * 1e6),
-            queue_B=emulator.queue_B or 0,
-            queue_packets=emulator.queue_packets or 0,
-            mark_above_B=emulator.mark_above_B or 0,
-            loss_ppb=round(emulator.loss * 1e9),
-            jitter_us=round(emulator.jitter_ms * 1000),
-            reorder_ppb=round(emulator.reorder * 1e9),
-            reorder_us=round(emulator.reorder_ms * 1000),
-            seed=emulator.seed,
+            delay_us=round(delay_ms * 1000),
+            rate_bps=round((way.rate_Mbps or 0) * 1e6),
+            queue_B=way.queue_B or 0,
+            queue_packets=way.queue_packets or 0,
+            mark_above_B=way.mark_above_B or 0,
+            loss_ppb=round(way.loss * 1e9),
+            jitter_us=round(way.jitter_ms * 1000),
+            reorder_ppb=round(way.reorder * 1e9),
+            reorder_us=round(way.reorder_ms * 1000),
+            seed=seed,
         )
+
+
+@dataclass(frozen=True)
+class EmulatorSettings:
+    """Settings of an emulator: from the first end of its path to the second, and back."""
+
+    ways: tuple[WaySettings, WaySettings]
+
+    @classmethod
+    def of(cls, emulator: Emulator) -> Self:
+        pairs = zip(emulator.ways, emulator.each_way_ms, strict=True)
+        # an independent random sequence for each direction
+        there, back = (
+            WaySettings.of(way, delay_ms, 2 * emulator.seed + index)
+            for index, (way, delay_ms) in enumerate(pairs)
+        )
+        return cls((there, back))
 
     def requests(self) -> list[str]:
         lines = []
-        for index, direction in enumerate(("ab", "ba")):
-            # an independent random sequence for each direction
-            own = {"delay_us": self.delay_us[index], "seed": 2 * self.seed + index}
-            words = " ".join(f"{key}={value}" for key, value in {**asdict(self), **own}.items())
+        for direction, way in zip(("ab", "ba"), self.ways, strict=True):
+            words = " ".join(f"{key}={value}" for key, value in asdict(way).items())
             lines.append(f"set direction={direction} {words}")
         return lines
 
@@ -223,6 +237,7 @@ def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
         "its queue cannot be bounded in bytes and in packets at once": emulator.queue_B
         and emulator.queue_packets,
         "netem marks no packets by its queue": emulator.mark_above_B,
+        "netem is set alike in both directions": emulator.reverse,
         "what netem reorders passes the rate by": emulator.reorder and rate,
         "netem reorders by sending at once what others wait for: that takes a delay each way": (
             emulator.reorder and not all(emulator.each_way_ms)

@@ -232,6 +232,9 @@ class Study(Model, title="A study"):
         kinds = {self.hosts[end.host].kind for end in path.ends}
         if len(kinds) == 2:
             raise ValueError(f"{where}: a lab host and an ssh host cannot be joined")
+        if path.link is not None and path.link.emulator is not None and kinds != {"lab"}:
+            reason = "netlab emulates nothing between ssh hosts, whose path is what it is"
+            raise ValueError(f"{where}.link.emulator: {reason}; leave it out, or use lab hosts")
         if path.link is not None and kinds != {"lab"}:
             raise ValueError(f"{where}: only a lab path has a link")
         self.check_link(name)

@@ -26,6 +26,7 @@ from netlab.study.hosts import (
     InterruptDelay,
     Jitter,
     LabLink,
+    Milliseconds,
     Path,
     Probability,
     QueueBytes,
@@ -232,6 +233,11 @@ class Factors(Sparse, title="`factors`"):
     mark_above_B: Several[QueueBytes] | None = None
     loss: Several[Probability] | None = None
     jitter_ms: Several[Jitter] | None = None
+    reverse_delay_ms: Several[Milliseconds] | None = None
+    reverse_rate_Mbps: Several[Rate] | None = None
+    reverse_queue_B: Several[QueueBytes] | None = None
+    reverse_queue_packets: Several[QueuePackets] | None = None
+    reverse_loss: Several[Probability] | None = None
     queues: Several[Queues] | None = None
     offloads: Several[Offloads] | None = key("Offloads of the path's link.", ["none", "all"], None)
     interrupt_delay_us: Several[InterruptDelay] | None = None
@@ -260,7 +266,14 @@ OF_STUDY = ("engine", "threads", "send", "receive", "force_buffer")
 OF_SOCKET = tuple(Socket.model_fields)
 OF_POLICY = tuple(Policy.model_fields)
 OF_UDP = tuple(Udp.model_fields)
-OF_EMULATOR = ("rtt_ms", "queue_B", "queue_packets", "mark_above_B", "loss", "jitter_ms")
+OF_REVERSE = tuple(
+    f"reverse_{n}" for n in ("delay_ms", "rate_Mbps", "queue_B", "queue_packets", "loss")
+)
+"""Factors of one direction of an emulator: `reverse.loss` of it is `reverse_loss`."""
+OF_EMULATOR = (
+    *("rtt_ms", "queue_B", "queue_packets", "mark_above_B", "loss", "jitter_ms"),
+    *OF_REVERSE,
+)
 OF_LINK = (*OF_EMULATOR, *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"))
 """Factors that are set between blocks."""
 
@@ -372,6 +385,14 @@ def link_levels(link: str, known: Mapping[str, tuple[Level, ...]]) -> Levels | N
     return tuple(factors)
 
 
+def with_levels(emulator: dict[str, Any], levels: Mapping[str, object]) -> dict[str, Any]:
+    """Content of an emulator with some levels of its factors."""
+    back = {k.removeprefix("reverse_"): v for k, v in levels.items() if k in OF_REVERSE}
+    there = {name: level for name, level in levels.items() if name not in OF_REVERSE}
+    reverse = {**(emulator.get("reverse") or {}), **back}
+    return {**emulator, **there, **({"reverse": reverse} if back else {})}
+
+
 def path_at(path: Path, levels: Levels) -> Path:
     """A path whose link has some levels of its factors."""
     if not levels:
@@ -380,11 +401,9 @@ def path_at(path: Path, levels: Levels) -> Path:
     content = link.model_dump()
     emulates = link.emulator is not None or any(name in wanted for name in OF_EMULATOR)
     if emulates:
-        emulator = (link.emulator or Emulator()).model_dump()
-        for name in (*OF_EMULATOR, "rate_Mbps"):
-            if name in wanted:
-                emulator[name] = wanted.pop(name)
-        if "rtt_ms" in dict(levels):
+        own = {name: wanted.pop(name) for name in (*OF_EMULATOR, "rate_Mbps") if name in wanted}
+        emulator = with_levels((link.emulator or Emulator()).model_dump(), own)
+        if "rtt_ms" in own:
             emulator["delay_ms"] = None
         content["emulator"] = emulator
     if (offloads := wanted.pop("offloads", None)) is not None:

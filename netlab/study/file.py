@@ -23,6 +23,7 @@ from netlab.study.factors import (
     OF_GROUP,
     OF_LINK,
     OF_POLICY,
+    OF_REVERSE,
     OF_SOCKET,
     OF_STUDY,
     OF_UDP,
@@ -293,19 +294,9 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (
-    *(
-        "Study",
-        "StudyHost",
-        "Bus",
-        "Path",
-        "End",
-        "LabLink",
-        "Emulator",
-        "Group",
-        "PlannedFlow",
-        "Timing",
-    ),
-    *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
+    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Reverse", "Group"),
+    *("PlannedFlow", "Timing", "GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning"),
+    *("Knob", "Choice"),
     *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Udp"),
     *("Stack", "WadStack", "Published", "PublishedStep", "ReportPages"),
 )
@@ -370,11 +361,15 @@ def _describe_levels(schema: dict[str, Any]) -> None:
         (OF_UDP, "Udp", "`udp.{}`"),
         (OF_LINK, "LabLink", "`{}` of the path's link"),
         (OF_EMULATOR, "Emulator", "`{}` of the path's emulator"),
+        (OF_REVERSE, "Reverse", "`reverse.{}` of the path's emulator"),
     ):
-        for name in (name for name in names if name in keys[part]):
+        for factor in names:
+            name = factor.removeprefix("reverse_")
+            if name not in keys[part] or (factor in OF_REVERSE) != (part == "Reverse"):
+                continue
             examples = [keys[part][name]["examples"]]
             described = {"description": f"Levels of {text.format(name)}.", "examples": examples}
-            keys["Factors"][name] = described | keys["Factors"][name]
+            keys["Factors"][factor] = described | keys["Factors"][factor]
 
 
 def _refuse_other_names(place: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
     Field,
@@ -142,6 +142,28 @@ ReadBurst = Literal[512, 1024, 2048, 4096]
 """Maximum memory read byte count (MMRBC) of a PCI-X card."""
 
 
+class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
+    """Settings of the direction from the second end of a path to the first.
+
+    What is left out is as in the other direction. A queue here replaces the other direction's.
+    """
+
+    delay_ms: Milliseconds | None = key(
+        "Delay of this direction, ms; of an `rtt_ms` the other direction has the rest.", 10.0, None
+    )
+    rate_Mbps: Rate | None = key("Rate, 10⁶ bit/s of frames.", 10.0, None)
+    queue_B: QueueBytes | None = key("Queue before the rate, bytes.", 62500, None)
+    queue_packets: QueuePackets | None = key("Queue before the rate, packets.", 50, None)
+    mark_above_B: QueueBytes | None = key(
+        "Packets that meet a longer queue are marked (ECN).", 30000, None
+    )
+    loss: Probability | None = key("Probability that a packet is lost.", 0.01, None)
+    jitter_ms: Jitter | None = key("Uniform variation of the delay, either way.", 0.5, None)
+
+
+OF_QUEUE = ("queue_B", "queue_packets")
+
+
 class Emulator(Model, title="`paths.NAME.link.emulator`"):
     """A long path between two lab hosts: the kernel's netem, or netlab's own emulator.
 
@@ -175,27 +197,59 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     reorder: Probability = key("Probability that a packet is delayed by `reorder_ms`.", 0.001, 0.0)
     reorder_ms: Milliseconds = key("Further delay of reordered packets.", 1.0, 1.0)
     seed: int = key("Seed of loss, jitter and reordering.", 1, 0, ge=0, le=2**62)
+    reverse: Reverse | None = key(
+        "What differs from the second end to the first.", {"rate_Mbps": 10.0, "loss": 0.01}, None
+    )
+
+    left_out: ClassVar[tuple[str, ...]] = ("reverse",)
+    """Keys that are left out of files and digests where they have their default.
+
+    Studies without them have the digests that they had before there were such keys.
+    """
 
     @model_validator(mode="after")
     def _is_one_path(self) -> Self:
         if self.rtt_ms is not None and self.delay_ms is not None:
             raise ValueError("rtt_ms and delay_ms set the same delay: give one")
-        if (self.queue_B or self.queue_packets or self.mark_above_B) and self.rate_Mbps is None:
-            raise ValueError("a queue needs a rate_Mbps to wait for")
         if self.with_ == "netem" and self.queue_B and self.queue_packets:
             raise ValueError("netem bounds a queue in bytes or in packets: give one")
+        if self.with_ == "netem" and self.reverse is not None:
+            raise ValueError("netem is set alike in both directions: leave out reverse, or with")
+        if self.reverse is not None and self.reverse.delay_ms is not None:
+            if self.delay_ms is not None:
+                raise ValueError("reverse.delay_ms and delay_ms set the same delay: give one")
+            if self.rtt_ms is not None and self.reverse.delay_ms > self.rtt_ms:
+                raise ValueError("reverse.delay_ms is a part of rtt_ms: give less")
+        for way in self.ways:
+            if (way.queue_B or way.queue_packets or way.mark_above_B) and way.rate_Mbps is None:
+                raise ValueError("a queue needs a rate_Mbps to wait for")
         return self
 
     @model_serializer(mode="wrap")
     def _as_in_a_file(self, serialize: SerializerFunctionWrapHandler) -> dict:
         content = serialize(self)
+        for name in self.left_out:
+            if is_default(self, name):
+                del content[name]
         # Python keeps the word for itself
         return {"with" if key == "with_" else key: value for key, value in content.items()}
 
     @property
     def each_way_ms(self) -> tuple[float, float]:
         """Delay from the first end to the second, and back."""
+        if self.reverse is not None and self.reverse.delay_ms is not None:
+            back_ms = self.reverse.delay_ms
+            return (self.rtt_ms or back_ms) - back_ms, back_ms
         return self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
+
+    @property
+    def ways(self) -> tuple[Emulator, Emulator]:
+        """Settings from the first end to the second, and back, apart from the delay."""
+        there = self.model_copy(update={"reverse": None})
+        own = {} if self.reverse is None else self.reverse.model_dump(exclude={"delay_ms"})
+        if any(name in own for name in OF_QUEUE):
+            own = {**dict.fromkeys(OF_QUEUE), **own}
+        return there, there.model_copy(update=own)
 
 
 class LabLink(Sparse, title="`paths.NAME.link`"):
@@ -235,9 +289,12 @@ class LabLink(Sparse, title="`paths.NAME.link`"):
         return self
 
     @property
-    def shaped_Mbps(self) -> float | None:
-        """The rate that the link itself is given, 10^6 bit/s; None if it is given none."""
-        return self.rate_Mbps if self.emulator is None else self.emulator.rate_Mbps
+    def shaped_Mbps(self) -> tuple[float | None, float | None]:
+        """Rates that the link itself is given, there and back, 10^6 bit/s; None without one."""
+        if self.emulator is None:
+            return self.rate_Mbps, self.rate_Mbps
+        there, back = self.emulator.ways
+        return there.rate_Mbps, back.rate_Mbps
 
 
 class Path(Model, title="`paths.NAME`"):

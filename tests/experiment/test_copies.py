@@ -186,14 +186,18 @@ def payload(size_B: int) -> dict:
 def test_the_slower_bus_of_a_path_counts_as_stated_or_else_as_reported(
     buses, left, right, MBps, shared, text
 ):
-    setting = setting_of(study(**buses), "rack", 1500, facts={"left": left, "right": right})
+    setting = setting_of(
+        study(**buses), "rack", 1500, group=study().groups[0], facts={"left": left, "right": right}
+    )
     assert setting.bus_MBps == pytest.approx(MBps)
     assert (setting.bus_shared, setting.bus_source) == (shared, text)
 
 
 @pytest.mark.parametrize("facts", [{}, {"bus_speed": "Unknown", "bus_width": 8}])
 def test_a_path_with_an_unknown_bus_has_none(facts):
-    setting = setting_of(study(), "rack", 1500, facts={"left": GEN3_X8, "right": facts})
+    setting = setting_of(
+        study(), "rack", 1500, group=study().groups[0], facts={"left": GEN3_X8, "right": facts}
+    )
     assert setting.bus_MBps is None
 
 

@@ -113,7 +113,9 @@ def layers(policy: str) -> dict:
 )
 def test_the_slave_that_all_streams_take_is_the_ceiling(policy, streams, limit_MBps):
     facts = {"a": layers(policy), "b": FACTS["b"]}
-    setting = setting_of(lab_study(), "a-b", 9000, facts=facts, streams=streams)
+    setting = setting_of(
+        lab_study(), "a-b", 9000, group=lab_study().groups[0], facts=facts, streams=streams
+    )
     assert setting.link_MBps == limit_MBps
     assert setting.link_source == ("one slave of bond0 on a" if limit_MBps else "")
 
@@ -121,14 +123,14 @@ def test_the_slave_that_all_streams_take_is_the_ceiling(policy, streams, limit_M
 def test_the_link_of_a_shaped_path_has_its_rate():
     links = {"fast": {}, "slow": {"rate_Mbps": 80.0}}
     pair = lab_pair("pair", "Two paths", links, [{"name": n, "path": n} for n in links])
-    assert link_MBps(pair, "slow") == 10.0
+    assert link_MBps(pair, "slow", pair.groups[1]) == 10.0
     facts = {SENDER: {"boot_id": "1-a"}, RECEIVER: {"boot_id": "1-a"}}
-    setting = setting_of(pair, "slow", 9000, memory_MBps=5.0, facts=facts)
+    setting = setting_of(pair, "slow", 9000, group=pair.groups[1], memory_MBps=5.0, facts=facts)
     assert (setting.mtu_B, setting.link_MBps, setting.memory_MBps) == (9000, 10.0, 5.0)
     assert setting.one_machine
     for other in ({"boot_id": "2-b"}, {}):
         facts[RECEIVER] = other
-        assert not setting_of(pair, "slow", 9000, facts=facts).one_machine
+        assert not setting_of(pair, "slow", 9000, group=pair.groups[1], facts=facts).one_machine
     assert [group.sender for group in pair.groups] == [SENDER] * 2
     assert pair.receiver(pair.groups[0]) == RECEIVER
 
@@ -149,7 +151,7 @@ def test_a_run_is_recorded_and_flagged():
     made, ends, run = run_on(agents, drift=["mtu was 9000, is 1500"])
     result = measured(
         run,
-        setting=setting_of(made, "a-b", 1500, facts=FACTS),
+        setting=setting_of(made, "a-b", 1500, group=made.groups[0], facts=FACTS),
         timing=TIMING,
         group=made.groups[0],
         endpoints=ends.values(),
@@ -176,7 +178,7 @@ def test_a_run_over_an_emulated_path_is_made_between_its_reports():
     with pytest.raises(RunError, match="emulator is gone"):
         measured(
             run,
-            setting=setting_of(made, "a-b", 1500, facts=FACTS),
+            setting=setting_of(made, "a-b", 1500, group=made.groups[0], facts=FACTS),
             timing=TIMING,
             group=made.groups[0],
             endpoints=ends.values(),

@@ -222,13 +222,33 @@ def test_a_round_trip_is_halved_and_units_are_converted():
 
 def test_each_way_may_have_its_own_delay():
     settings = EmulatorSettings.of(Emulator(delay_ms=(10.0, 173.2)))
-    assert settings.delay_us == (10_000, 173_200)
-    assert settings.rate_bps == settings.queue_B == settings.queue_packets == 0
+    assert [way.delay_us for way in settings.ways] == [10_000, 173_200]
+    assert all(way.rate_bps == way.queue_B == way.queue_packets == 0 for way in settings.ways)
+
+
+def test_each_direction_may_have_its_own_rate_queue_loss_and_delay():
+    """A queue in bytes there and in packets back; what reverse leaves out is as in the other."""
+    both = {"rtt_ms": 30.0, "rate_Mbps": 100.0, "queue_B": 60_000, "loss": 0.001, "jitter_ms": 1.0}
+    reverse = {"rate_Mbps": 10.0, "queue_packets": 20, "loss": 0.0, "delay_ms": 25.0}
+    there, back = EmulatorSettings.of(asked(**both, reverse=reverse)).ways
+    assert (there.delay_us, there.rate_bps, there.loss_ppb) == (5000, 100_000_000, 1_000_000)
+    assert (there.queue_B, there.queue_packets) == (60_000, 0)
+    assert (back.delay_us, back.rate_bps, back.loss_ppb) == (25_000, 10_000_000, 0)
+    assert (back.queue_B, back.queue_packets) == (0, 20)
+    assert there.jitter_us == back.jitter_us == 1000
+    assert LabLink(emulator=asked(**both, reverse=reverse)).shaped_Mbps == (100.0, 10.0)
+
+
+def test_netem_has_both_directions_alike_and_netlabs_own_takes_over():
+    words = {**LONG, "reverse": {"loss": 0.0}}
+    assert emulator.takes(asked(**words), lambda: ALL) is False
+    with pytest.raises(ValidationError, match="alike in both directions"):
+        asked(**words, **{"with": "netem"})
 
 
 def test_a_topology_with_an_emulator_survives_its_state_file():
     plan = topology(study(**{"with": "netlab", "rtt_ms": 2.0}))
-    assert plan.paths[0].emulator.delay_us == (1000, 1000)
+    assert [way.delay_us for way in plan.paths[0].emulator.ways] == [1000, 1000]
     assert plan.paths[0].settings.card is False
     assert Topology.from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
 
@@ -239,6 +259,10 @@ def test_a_topology_with_an_emulator_survives_its_state_file():
         ({"rtt_ms": 1.0, "delay_ms": [1.0, 1.0]}, "give one"),
         ({"queue_packets": 10}, "needs a rate_Mbps"),
         ({"delay_ms": [1.0]}, "delay_ms"),
+        ({"reverse": {"queue_B": 1000}}, "needs a rate_Mbps"),
+        ({"delay_ms": [1.0, 1.0], "reverse": {"delay_ms": 1.0}}, "give one"),
+        ({"rtt_ms": 1.0, "reverse": {"delay_ms": 2.0}}, "give less"),
+        ({"reverse": {"rtt_ms": 2.0}}, "rtt_ms"),
     ],
 )
 def test_an_emulator_that_contradicts_itself_is_refused(content, says):
@@ -251,10 +275,26 @@ def test_a_link_is_a_card_or_a_long_path():
         LabLink.model_validate({"emulator": {}, "segmentation_offload": True})
     with pytest.raises(ValidationError, match="no queues"):
         LabLink.model_validate({"emulator": {}, "queues": 2})
-    assert LabLink.model_validate({"emulator": {"rate_Mbps": 5.0}}).shaped_Mbps == 5.0
-    assert LabLink(rate_Mbps=7.0).shaped_Mbps == 7.0
+    assert LabLink.model_validate({"emulator": {"rate_Mbps": 5.0}}).shaped_Mbps == (5.0, 5.0)
+    assert LabLink(rate_Mbps=7.0).shaped_Mbps == (7.0, 7.0)
 
 
 def test_an_emulator_is_part_of_a_studys_digest():
     one, same, other = (study(rtt_ms=rtt_ms).digest() for rtt_ms in (1.0, 1.0, 2.0))
     assert one == same != other
+
+
+BEFORE = {
+    **{"with": None, "rtt_ms": None, "delay_ms": None, "rate_Mbps": None, "queue_B": None},
+    **{"queue_packets": None, "mark_above_B": None, "loss": 0.0, "jitter_ms": 0.0},
+    **{"reorder": 0.0, "reorder_ms": 1.0, "seed": 0},
+}
+"""Keys of an emulator in the digests of studies that were frozen before it had further ones."""
+
+
+def test_keys_that_came_later_are_in_a_digest_only_where_they_are_used():
+    assert Emulator().model_dump(mode="json") == BEFORE
+    used = asked(rate_Mbps=5.0, reverse={"rate_Mbps": 1.0})
+    assert used.model_dump(mode="json")["reverse"] == {"rate_Mbps": 1.0}
+    assert Emulator.model_validate(used.model_dump(mode="json")) == used
+    assert study(rate_Mbps=5.0).digest() != study(rate_Mbps=5.0, reverse={"loss": 0.1}).digest()

@@ -54,7 +54,7 @@ def stored(kind: str, answers: list[bytes]) -> tuple[dict, object]:
 
     result = measured(
         run,
-        setting=setting_of(STUDY, path, 65536, facts=FACTS),
+        setting=setting_of(STUDY, path, 65536, group=STUDY.groups[0], facts=FACTS),
         timing=TIMING,
         group=SimpleNamespace(generator="netlab", sender="a", force_loss_at_s=None),
         endpoints=(),

@@ -77,6 +77,10 @@ def test_a_link_has_the_levels_of_its_factors():
     study = crossed(factors={"rtt_ms": [10.5, 50], "rate_Mbps": [100]})
     emulator = study.path("cable+rtt_ms=10.5+rate_Mbps=100").link.emulator
     assert (emulator.rtt_ms, emulator.rate_Mbps) == (10.5, 100)
+    back = crossed(factors={"rtt_ms": [20], "reverse_delay_ms": [5, 15], "reverse_loss": [0.01]})
+    emulator = back.path("cable+rtt_ms=20+reverse_delay_ms=5+reverse_loss=0.01").link.emulator
+    assert emulator.each_way_ms == (15, 5)
+    assert [way.loss for way in emulator.ways] == [0, 0.01]
     card = crossed(factors={"offloads": ["none", "all"], "queues": [1, 2]})
     link = card.path("cable+queues=2+offloads=all").link
     assert (link.queues, link.segmentation_offload, link.checksum_offload) == (2, True, True)

@@ -33,7 +33,12 @@ LAB = {
     "paths": {
         "cable": {
             "ends": [{"host": "left"}, {"host": "right"}],
-            "link": {"emulator": {"with": "netlab", "rtt_ms": 5.0, "rate_Mbps": 1000.0}},
+            "link": {
+                "emulator": {
+                    **{"with": "netlab", "rtt_ms": 5.0, "rate_Mbps": 1000.0},
+                    "reverse": {"rate_Mbps": 500.0},
+                }
+            },
         }
     },
     "groups": [

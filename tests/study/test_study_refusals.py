@@ -304,6 +304,10 @@ def test_the_ends_of_a_path_over_ssh_have_addresses_that_fit(first, second, sent
     [
         ("hosts", "b", {"kind": "lab"}, "cannot be joined"),
         ("paths", "a-b", {**over_ssh()["paths"]["a-b"], "link": {}}, "only a lab path has a link"),
+        (
+            *("paths", "a-b", {**over_ssh()["paths"]["a-b"], "link": {"emulator": {}}}),
+            "netlab emulates nothing between ssh hosts",
+        ),
     ],
 )
 def test_only_lab_hosts_are_joined_by_a_link_of_the_lab(part, name, change, sentence):

@@ -13,7 +13,15 @@ from netlab.errors import BadInput, CoreError, require
 from netlab.lab.link import queue_a_cpu
 from netlab.lab.topology import lab_pair
 from netlab.study import Group, Study
-from netlab.study.factors import OF_EMULATOR, OF_GROUP, OF_LINK, OF_POLICY, OF_SOCKET, level_text
+from netlab.study.factors import (
+    OF_EMULATOR,
+    OF_GROUP,
+    OF_LINK,
+    OF_POLICY,
+    OF_REVERSE,
+    OF_SOCKET,
+    level_text,
+)
 from netlab.units import KIB, MIB, size
 
 # Candidates: the settings that a search chooses, and the levels of each.
@@ -350,6 +358,7 @@ def _key_of(factor: str, path: str) -> str:
     """Key of a study that has one level of a factor."""
     link = f"paths.{path}.link"
     places = {
+        OF_REVERSE: f"{link}.emulator.reverse.{factor.removeprefix('reverse_')}",
         OF_EMULATOR: f"{link}.emulator.{factor}",
         ("offloads",): f"{link}.segmentation_offload and checksum_offload",
         ("rate_Mbps",): f"{link}.rate_Mbps, or emulator.rate_Mbps of a link with an emulator",

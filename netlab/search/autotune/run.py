@@ -78,7 +78,7 @@ class PathUnderTest:
     now: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._link_MBps = link_MBps(self.study, self.group.path)
+        self._link_MBps = link_MBps(self.study, self.group.path, self.group)
         ends = (self.group.sender, self.study.receiver(self.group))
         self._ends = [self.endpoints[name] for name in ends]
 
@@ -113,7 +113,7 @@ class PathUnderTest:
         started_s = self.now()
         limit_s = min(self.end_s, started_s + self.run_s + HANG_S)
         facts = {end.name: end.facts for end in self._ends}
-        setting = setting_of(self.study, self.group.path, self.mtu_B, facts=facts)
+        setting = setting_of(self.study, self.group.path, self.mtu_B, group=self.group, facts=facts)
         try:
             row = measured(
                 lambda: self._run(candidate, limit_s),
