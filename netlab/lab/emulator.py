@@ -50,20 +50,32 @@ class WaySettings:
     reorder_ppb: int
     reorder_us: int
     seed: int
+    burst_B: int = 0
+    policer: int = 0
+    enter_bad_ppb: int = 0
+    leave_bad_ppb: int = 0
+    bad_loss_ppb: int = 0
 
     @classmethod
     def of(cls, way: Emulator, delay_ms: float, seed: int) -> Self:
+        begins, ends = way.burst_chances
         return cls(
             delay_us=round(delay_ms * 1000),
             rate_bps=round((way.rate_Mbps or 0) * 1e6),
             queue_B=way.queue_B or 0,
             queue_packets=way.queue_packets or 0,
             mark_above_B=way.mark_above_B or 0,
-            loss_ppb=round(way.loss * 1e9),
+            # between bursts nothing is lost
+            loss_ppb=0 if ends else round(way.loss * 1e9),
             jitter_us=round(way.jitter_ms * 1000),
             reorder_ppb=round(way.reorder * 1e9),
             reorder_us=round(way.reorder_ms * 1000),
             seed=seed,
+            burst_B=way.burst_B or 0,
+            policer=int(way.policer),
+            enter_bad_ppb=round(begins * 1e9),
+            leave_bad_ppb=round(ends * 1e9),
+            bad_loss_ppb=round(way.loss_in_burst * 1e9) if ends else 0,
         )
 
 
@@ -238,6 +250,10 @@ def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
         and emulator.queue_packets,
         "netem marks no packets by its queue": emulator.mark_above_B,
         "netem is set alike in both directions": emulator.reverse,
+        "netlab counts the packets of a burst of losses itself": emulator.loss_burst_packets,
+        "its bucket is a frame and 4 ms of the rate, and it queues what finds no tokens": (
+            emulator.burst_B
+        ),
         "what netem reorders passes the rate by": emulator.reorder and rate,
         "netem reorders by sending at once what others wait for: that takes a delay each way": (
             emulator.reorder and not all(emulator.each_way_ms)

@@ -134,6 +134,8 @@ Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
 RoundTrip = Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)]
 Jitter = Annotated[float, Field(ge=0, le=2000, allow_inf_nan=False)]
 Rate = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
+Burst = Annotated[float, Field(ge=1, le=1_000_000, allow_inf_nan=False)]
+Loss = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 QueueBytes = Annotated[int, Field(ge=1, le=2**30)]
 QueuePackets = Annotated[int, Field(ge=1, le=1_000_000)]
 Queues = Annotated[int, Field(ge=1, le=MOST_QUEUES)]
@@ -157,7 +159,11 @@ class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
     mark_above_B: QueueBytes | None = key(
         "Packets that meet a longer queue are marked (ECN).", 30000, None
     )
+    burst_B: QueueBytes | None = key("Token bucket of this direction, bytes.", 15000, None)
+    policer: bool | None = key("Drop what finds no tokens.", True, None)
     loss: Probability | None = key("Probability that a packet is lost.", 0.01, None)
+    loss_burst_packets: Burst | None = key("Mean length of a burst of losses, packets.", 8.0, None)
+    loss_in_burst: Loss | None = key("Probability of loss within a burst.", 0.5, None)
     jitter_ms: Jitter | None = key("Uniform variation of the delay, either way.", 0.5, None)
 
 
@@ -197,11 +203,25 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     reorder: Probability = key("Probability that a packet is delayed by `reorder_ms`.", 0.001, 0.0)
     reorder_ms: Milliseconds = key("Further delay of reordered packets.", 1.0, 1.0)
     seed: int = key("Seed of loss, jitter and reordering.", 1, 0, ge=0, le=2**62)
+    burst_B: QueueBytes | None = key(
+        "Token bucket: bytes that pass at once after a pause, before the rate.", 125000, None
+    )
+    policer: bool = key(
+        "Packets beyond `burst_B` are dropped, in place of queueing them.", True, False
+    )
+    loss_burst_packets: Burst | None = key(
+        "Losses come in bursts of this mean length, packets (Gilbert-Elliott); `loss` is the mean.",
+        8.0,
+        None,
+    )
+    loss_in_burst: Loss = key("Probability of loss within a burst.", 0.5, 1.0)
     reverse: Reverse | None = key(
         "What differs from the second end to the first.", {"rate_Mbps": 10.0, "loss": 0.01}, None
     )
 
-    left_out: ClassVar[tuple[str, ...]] = ("reverse",)
+    left_out: ClassVar[tuple[str, ...]] = (
+        *("burst_B", "policer", "loss_burst_packets", "loss_in_burst", "reverse"),
+    )
     """Keys that are left out of files and digests where they have their default.
 
     Studies without them have the digests that they had before there were such keys.
@@ -221,9 +241,41 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
             if self.rtt_ms is not None and self.reverse.delay_ms > self.rtt_ms:
                 raise ValueError("reverse.delay_ms is a part of rtt_ms: give less")
         for way in self.ways:
-            if (way.queue_B or way.queue_packets or way.mark_above_B) and way.rate_Mbps is None:
-                raise ValueError("a queue needs a rate_Mbps to wait for")
+            way.check_queue()
+            way.check_bursts()
         return self
+
+    def check_bursts(self) -> None:
+        """Refuse bursts of losses that cannot have the mean loss."""
+        if self.loss_burst_packets is None:
+            if self.loss_in_burst != 1:
+                raise ValueError("loss_in_burst: needs loss_burst_packets, their length")
+        elif max(self.burst_chances) > 1 or self.loss >= self.loss_in_burst:
+            raise ValueError(
+                f"loss: bursts of {self.loss_burst_packets:g} packets that lose "
+                f"{self.loss_in_burst:g} of them cannot make a mean of {self.loss:g}; "
+                "lower loss, or lengthen loss_burst_packets"
+            )
+
+    @property
+    def burst_chances(self) -> tuple[float, float]:
+        """Probabilities per packet that a burst of losses begins, and that it ends; 0 without."""
+        if self.loss_burst_packets is None or self.loss >= self.loss_in_burst:
+            return 0.0, 0.0
+        ends, share = 1 / self.loss_burst_packets, self.loss / self.loss_in_burst
+        return ends * share / (1 - share), ends
+
+    def check_queue(self) -> None:
+        """Refuse a queue or a bucket of one direction that contradicts its other settings."""
+        queue = self.queue_B or self.queue_packets or self.mark_above_B
+        if queue and self.rate_Mbps is None:
+            raise ValueError("a queue needs a rate_Mbps to wait for")
+        if self.burst_B and self.rate_Mbps is None:
+            raise ValueError("burst_B: a bucket needs a rate_Mbps that fills it")
+        if self.policer and not self.burst_B:
+            raise ValueError("policer: needs burst_B, the bucket that it takes tokens from")
+        if self.policer and queue:
+            raise ValueError("policer: has no queue; leave out its length and marks")
 
     @model_serializer(mode="wrap")
     def _as_in_a_file(self, serialize: SerializerFunctionWrapHandler) -> dict:

@@ -12,13 +12,18 @@ PAYLOAD = 1448 / 1514
 """Of a full frame of TCP."""
 
 
-def measured(tmp_path, emulator: dict, groups: list[dict], **keys) -> pd.DataFrame:
-    """The runs of a study of one emulated path."""
+def measured(
+    tmp_path, emulator: dict, groups: list[dict], further: dict[str, dict] | None = None, **keys
+) -> pd.DataFrame:
+    """The runs of a study of an emulated path, and of further ones by name."""
     ends = [{"host": "left"}, {"host": "right"}]
     content = {
         **{"netlab": 1, "name": "emulated", "title": "An emulated link"},
         "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"slow": {"ends": ends, "link": {"emulator": emulator}}},
+        "paths": {
+            name: {"ends": ends, "link": {"emulator": settings}}
+            for name, settings in {"slow": emulator, **(further or {})}.items()
+        },
         "groups": [{"path": "slow", "sender": "left", **group} for group in groups],
         **{"streams": [1], "noise": ANY_NOISE},
         "timing": {"rounds": 1, "seconds": 2, "warmup_s": 1, "drain_s": 30},
@@ -56,3 +61,43 @@ def test_each_direction_has_its_own_rate_loss_and_delay(tmp_path, machine_untouc
     (there,), (back,) = (of[f"datagrams {name}"].to_dict("records") for name in ("there", "back"))
     # 3,000 datagrams: standard deviation 0.7 %
     assert there["lost_percent"] == 0 and 17 < back["lost_percent"] < 23
+
+
+def test_a_policer_lets_its_rate_pass_and_queues_nothing(tmp_path, machine_untouched):
+    """Datagrams at twice the rate; a bucket alone queues the rest, up to the limit of its queue.
+
+    The bucket is a quarter of a second of the rate, for a sender that is late on a busy machine.
+    """
+    sent = {"generator": "udp", "record_length_B": 986}  # 1028 B with headers and Ethernet's
+    token = {"rtt_ms": 10, "rate_Mbps": 2, "burst_B": 61_680}
+    groups = [{"name": "bucket", **sent}, {"name": "policer", "path": "policed", **sent}]
+    policed = {"policed": {**token, "policer": True}}
+    emulator = {**token, "queue_B": 102_800}
+    runs = measured(tmp_path, emulator, groups, policed, socket={"pacing_MBps": 0.493})
+    (bucket,), (policer,) = (
+        runs[runs["group"] == name].to_dict("records") for name in ("bucket", "policer")
+    )
+    for run in (bucket, policer):
+        assert 0.9 < run["goodput_MBps"] / (0.25 * 986 / 1028) < 1.03
+    assert policer["path_queue_max_B"] == policer["path_queue_drops"] == 0
+    assert 100_000 < bucket["path_queue_max_B"] <= 102_800 and bucket["path_queue_drops"] > 100
+    assert policer["path_drops"] > 300
+
+
+def test_losses_in_bursts_have_their_mean_and_length(tmp_path, machine_untouched):
+    """Of 24,000 datagrams 4 % are lost, one or eight at a time."""
+    group = {"name": "bursts", "generator": "udp", "record_length_B": 500}
+    emulator = {"rtt_ms": 4, "loss": 0.04, "loss_burst_packets": 8, "seed": 3}
+    factors = {"loss_burst_packets": [1, 8]}
+    timing = {"rounds": 1, "seconds": 5, "warmup_s": 1, "drain_s": 30}
+    runs = measured(
+        tmp_path,
+        emulator,
+        [{**group, "factors": factors}],
+        socket={"pacing_MBps": 2},
+        timing=timing,
+    )
+    single, bursts = runs.sort_values("loss_burst_packets").to_dict("records")
+    # 120 bursts: standard deviation of the loss 13 %, of the length 9 %
+    assert 2.4 < bursts["lost_percent"] < 6 and 5.5 < bursts["loss_burst_mean"] < 11
+    assert 3.5 < single["lost_percent"] < 4.5 and single["loss_burst_mean"] == 1

@@ -215,7 +215,8 @@ def test_a_round_trip_is_halved_and_units_are_converted():
     there, back = EmulatorSettings.of(asked(**given)).requests()
     assert there == (
         "set direction=ab delay_us=91600 rate_bps=2500000000 queue_B=4000000 queue_packets=0 "
-        "mark_above_B=9000 loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 seed=14"
+        "mark_above_B=9000 loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 "
+        "seed=14 burst_B=0 policer=0 enter_bad_ppb=0 leave_bad_ppb=0 bad_loss_ppb=0"
     )
     assert back == there.replace("=ab", "=ba").replace("seed=14", "seed=15")
 
@@ -237,6 +238,27 @@ def test_each_direction_may_have_its_own_rate_queue_loss_and_delay():
     assert (back.queue_B, back.queue_packets) == (0, 20)
     assert there.jitter_us == back.jitter_us == 1000
     assert LabLink(emulator=asked(**both, reverse=reverse)).shaped_Mbps == (100.0, 10.0)
+
+
+def test_a_bucket_and_a_policer_are_netlabs_own_also_in_one_direction():
+    words = {"rate_Mbps": 10.0, "burst_B": 15_000}
+    assert emulator.takes(asked(**words), lambda: ALL) is False
+    there, back = EmulatorSettings.of(asked(**words, reverse={"policer": True})).ways
+    assert (there.burst_B, there.policer, back.burst_B, back.policer) == (15_000, 0, 15_000, 1)
+
+
+def test_bursts_of_losses_have_the_mean_loss_and_their_mean_length():
+    """Of the bad state: p / (p + r) of the packets, 1 / r at once."""
+    words = {"loss": 0.02, "loss_burst_packets": 8.0}
+    assert emulator.takes(asked(**words), lambda: ALL) is False
+    reverse = {"loss_in_burst": 0.5, "loss_burst_packets": 4.0}
+    there, back = EmulatorSettings.of(asked(**words, reverse=reverse)).ways
+    for way, loss, length in ((there, 1.0, 8.0), (back, 0.5, 4.0)):
+        p, r = way.enter_bad_ppb / 1e9, way.leave_bad_ppb / 1e9
+        assert way.loss_ppb == 0 and way.bad_loss_ppb == loss * 1e9
+        assert p / (p + r) * loss == pytest.approx(0.02, rel=1e-6) and 1 / r == length
+    (none, _) = EmulatorSettings.of(asked(loss_burst_packets=8.0)).ways
+    assert none.enter_bad_ppb == none.loss_ppb == 0
 
 
 def test_netem_has_both_directions_alike_and_netlabs_own_takes_over():
@@ -262,6 +284,12 @@ def test_a_topology_with_an_emulator_survives_its_state_file():
         ({"reverse": {"queue_B": 1000}}, "needs a rate_Mbps"),
         ({"delay_ms": [1.0, 1.0], "reverse": {"delay_ms": 1.0}}, "give one"),
         ({"rtt_ms": 1.0, "reverse": {"delay_ms": 2.0}}, "give less"),
+        ({"burst_B": 1000}, "needs a rate_Mbps"),
+        ({"rate_Mbps": 1.0, "policer": True}, "needs burst_B"),
+        ({"rate_Mbps": 1.0, "burst_B": 9000, "policer": True, "queue_B": 9000}, "has no queue"),
+        ({"loss": 0.1, "loss_in_burst": 0.5}, "needs loss_burst_packets"),
+        ({"loss": 0.6, "loss_burst_packets": 1.0}, "cannot make a mean of 0.6"),
+        ({"loss": 0.5, "loss_burst_packets": 9.0, "loss_in_burst": 0.5}, "cannot make a mean"),
         ({"reverse": {"rtt_ms": 2.0}}, "rtt_ms"),
     ],
 )

@@ -81,6 +81,11 @@ def test_a_sender_goes_not_beyond_its_buffer(path):
     [
         ({"rate_bps": 100_000, "queue_packets": 40}, 0, "queue", 100, 360),
         ({"rate_bps": 100_000, "queue_B": 40 * (1028 + OVERHEAD_B)}, 0, "queue", 100, 360),
+        # a bucket of 40, and what the rate fills while the sender sends
+        (
+            {"rate_bps": 100_000, "burst_B": 40 * (1028 + OVERHEAD_B), "policer": 1},
+            *(0, "policer", 100, 360),
+        ),
         # standard deviation 4.4
         ({"loss_ppb": 50_000_000, "seed": 7}, 20, "loss", 20 - 17, 20 + 17),
         ({"drop_at": "1,7,8,400"}, 20, "forced", 4, 4),
@@ -163,6 +168,13 @@ def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
         ("set direction=up", "direction", "ab or ba"),
         ("set direction=ab loss_ppb=1000000001", "loss_ppb", "1000000000"),
         ("set direction=ab queue_B=1000", "rate_bps", "needs rate_bps"),
+        ("set direction=ab burst_B=1000", "rate_bps", "needs rate_bps"),
+        ("set direction=ab rate_bps=1000 policer=1", "policer", "needs burst_B"),
+        (
+            "set direction=ab rate_bps=1000 policer=1 burst_B=9000 queue_B=9000",
+            *("policer", "has no queue"),
+        ),
+        ("set direction=ab enter_bad_ppb=1", "leave_bad_ppb", "needs leave_bad_ppb"),
         ("set direction=ab drop_at=1", "drop_at", "`open` first"),
         ("set direction=ab drop_at=0,1", "drop_at", "from 1"),
         ("set direction=ab drop_at=", "drop_at", "from 1"),

@@ -20,7 +20,12 @@ static const struct {
 	{"queue_B", 1, 0, UINT64_C(1) << 30, offsetof(struct nl_link_opts, queue_B)},
 	{"queue_packets", 1, 0, 1000000, offsetof(struct nl_link_opts, queue_packets)},
 	{"mark_above_B", 1, 0, UINT64_C(1) << 30, offsetof(struct nl_link_opts, mark_above_B)},
+	{"burst_B", 1, 0, UINT64_C(1) << 30, offsetof(struct nl_link_opts, burst_B)},
+	{"policer", 1, 0, 1, offsetof(struct nl_link_opts, policer)},
 	{"loss_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, loss_ppb)},
+	{"enter_bad_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, enter_bad_ppb)},
+	{"leave_bad_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, leave_bad_ppb)},
+	{"bad_loss_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, bad_loss_ppb)},
 	{"reorder_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, reorder_ppb)},
 	{"reorder_us", US, 0, 10000000, offsetof(struct nl_link_opts, reorder_ns)},
 	{"seed", 1, 0, UINT64_MAX, offsetof(struct nl_link_opts, seed)},
@@ -74,8 +79,13 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	    nl_request_number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
 	    nl_request_only_known(request, err))
 		return err->code;
-	if ((changed.queue_B || changed.queue_packets || changed.mark_above_B) && !changed.rate_bps)
-		return nl_fail_key(err, "rate_bps", "a queue limit needs rate_bps");
+	if ((changed.queue_B || changed.queue_packets || changed.mark_above_B || changed.burst_B) &&
+	    !changed.rate_bps)
+		return nl_fail_key(err, "rate_bps", "a queue limit or a bucket needs rate_bps");
+	if (changed.policer && (!changed.burst_B || changed.queue_B || changed.queue_packets))
+		return nl_fail_key(err, "policer", "a policer needs burst_B and has no queue");
+	if (changed.enter_bad_ppb && !changed.leave_bad_ppb)
+		return nl_fail_key(err, "leave_bad_ppb", "a bad state that is entered needs leave_bad_ppb");
 	opts[*link] = changed;
 	return NL_OK;
 }

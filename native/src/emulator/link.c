@@ -30,7 +30,7 @@ uint64_t nl_link_memory_B(const struct nl_link_opts *opts)
 	us = (opts->delay_ns + opts->jitter_ns + opts->reorder_ns) / 1000 + 1;
 	if (us > NL_LINK_MEMORY_MAX_B / (rate_bps / 8000000 + 1))
 		return NL_LINK_MEMORY_MAX_B;
-	flying = us * (rate_bps / 8000000 + 1) + opts->queue_B + opts->queue_packets * 1500;
+	flying = us * (rate_bps / 8000000 + 1) + opts->queue_B + opts->queue_packets * 1500 + opts->burst_B;
 	return flying > NL_LINK_MEMORY_MAX_B / 2 - BURST_B ? NL_LINK_MEMORY_MAX_B
 							    : 2 * flying + BURST_B;
 }
@@ -41,6 +41,7 @@ static void link_seed(struct nl_link *link)
 	nl_prng_seed(&link->loss, link->opts.seed);
 	nl_prng_seed(&link->jitter, link->opts.seed + (UINT64_C(1) << 62));
 	nl_prng_seed(&link->reorder, link->opts.seed + (UINT64_C(2) << 62));
+	nl_prng_seed(&link->bursts, link->opts.seed + (UINT64_C(3) << 62));
 }
 
 int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t memory_B)
@@ -69,9 +70,33 @@ void nl_link_set(struct nl_link *link, const struct nl_link_opts *opts)
 	link->opts = *opts;
 	if (reseed)
 		link_seed(link);
+	if (!opts->enter_bad_ppb)
+		link->bad = 0;
 }
 
 /* -- the link and its queue ---------------------------------------------------------- */
+
+/* Bytes that the rate transmits in a time. */
+static uint64_t bytes_in(const struct nl_link *link, uint64_t ns)
+{
+	/* whole seconds separately, so that no product exceeds 64 bits */
+	return ns / NL_NS_PER_S * (link->opts.rate_bps / 8) +
+	       ns % NL_NS_PER_S * (link->opts.rate_bps / 1000) / 8000000;
+}
+
+/* Time by which packets leave ahead of the rate: what a full bucket lets pass at once. */
+static uint64_t burst_ns(const struct nl_link *link)
+{
+	return link->opts.burst_B ? link->opts.burst_B * 8 * NL_NS_PER_S / link->opts.rate_bps : 0;
+}
+
+/* End of the transmission of what is queued; before now if nothing is. */
+static uint64_t busy_until_ns(const struct nl_link *link)
+{
+	uint64_t ahead_ns = burst_ns(link);
+
+	return link->free_ns > ahead_ns ? link->free_ns - ahead_ns : 0;
+}
 
 /* Remove pieces whose transmission has ended. */
 static void serve_until(struct nl_link *link, uint64_t now_ns)
@@ -96,14 +121,19 @@ static void serve_until(struct nl_link *link, uint64_t now_ns)
 
 static uint64_t waiting_B(const struct nl_link *link, uint64_t now_ns)
 {
-	uint64_t ns;
+	uint64_t until_ns = link->opts.rate_bps ? busy_until_ns(link) : 0;
 
-	if (!link->opts.rate_bps || link->free_ns <= now_ns)
-		return 0;
-	ns = link->free_ns - now_ns;
-	/* whole seconds separately, so that no product exceeds 64 bits */
-	return ns / NL_NS_PER_S * (link->opts.rate_bps / 8) +
-	       ns % NL_NS_PER_S * (link->opts.rate_bps / 1000) / 8000000;
+	return until_ns > now_ns ? bytes_in(link, until_ns - now_ns) : 0;
+}
+
+/* Bytes that may pass at once. */
+static uint64_t tokens_B(const struct nl_link *link, uint64_t now_ns)
+{
+	uint64_t full_ns = burst_ns(link);
+
+	if (link->free_ns <= now_ns)
+		return link->opts.burst_B;
+	return link->free_ns - now_ns < full_ns ? bytes_in(link, full_ns - (link->free_ns - now_ns)) : 0;
 }
 
 void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint64_t *packets)
@@ -113,7 +143,7 @@ void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint6
 	*packets = link->waiting_packets;
 }
 
-/* Transmit bytes; returns the time of their end. */
+/* Transmit bytes; returns the time of their end, now_ns if they pass at once. */
 static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 {
 	uint64_t begin_ns = link->free_ns, units;
@@ -127,7 +157,8 @@ static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 	units = bytes * 8 * NL_NS_PER_S + link->free_remainder;
 	link->free_ns = begin_ns + units / link->opts.rate_bps;
 	link->free_remainder = units % link->opts.rate_bps;
-	return link->free_ns;
+	begin_ns = busy_until_ns(link);
+	return begin_ns > now_ns ? begin_ns : now_ns;
 }
 
 /* -- forced drops ------------------------------------------------------------------ */
@@ -183,9 +214,23 @@ static int is_planned_drop(struct nl_drop_plan *s, uint64_t now_ns)
 	return drops;
 }
 
+/* -- random loss ------------------------------------------------------------------- */
+
+/* True if the packet is lost. Its loss is that of the state that it finds; it may change it for the
+ * next one. */
+static int is_lost(struct nl_link *link)
+{
+	const struct nl_link_opts *o = &link->opts;
+	int lost = nl_prng_happens(&link->loss, link->bad ? o->bad_loss_ppb : o->loss_ppb);
+
+	if (nl_prng_happens(&link->bursts, link->bad ? o->leave_bad_ppb : o->enter_bad_ppb))
+		link->bad = !link->bad;
+	return lost;
+}
+
 /* -- arrival ------------------------------------------------------------------------- */
 
-enum verdict { PASSES, DROPPED_SCRIPTED, DROPPED_LOSS, DROPPED_QUEUE };
+enum verdict { PASSES, DROPPED_SCRIPTED, DROPPED_LOSS, DROPPED_QUEUE, DROPPED_POLICER };
 
 static enum verdict verdict_of(struct nl_link *link, uint64_t now_ns, uint64_t weight_B, int data,
 			       uint64_t unwritten_packets)
@@ -194,14 +239,20 @@ static enum verdict verdict_of(struct nl_link *link, uint64_t now_ns, uint64_t w
 
 	if (data && is_planned_drop(&link->drop_plan, now_ns))
 		return DROPPED_SCRIPTED;
-	if (nl_prng_happens(&link->loss, o->loss_ppb))
+	if (is_lost(link))
 		return DROPPED_LOSS;
 	if (o->rate_bps) {
-		uint64_t packets = link->waiting_packets + unwritten_packets;
+		uint64_t packets = link->waiting_packets + unwritten_packets, tokens = 0;
 
+		if (o->burst_B)
+			tokens = tokens_B(link, now_ns);
+		if (tokens >= weight_B)
+			return PASSES;
+		if (o->policer)
+			return DROPPED_POLICER;
 		if (o->queue_packets && packets >= o->queue_packets)
 			return DROPPED_QUEUE;
-		if (o->queue_B && waiting_B(link, now_ns) + weight_B > o->queue_B)
+		if (o->queue_B && waiting_B(link, now_ns) + weight_B - tokens > o->queue_B)
 			return DROPPED_QUEUE;
 	}
 	return PASSES;
@@ -238,7 +289,7 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 	}
 	nl_fifo_push(overtaken ? &link->late : &link->in_order, &piece);
 	link->unsent_packets += run->count;
-	if (o->rate_bps) {
+	if (run->end_ns > run->begin_ns) { /* does not pass at once */
 		served.packet_ns = (run->end_ns - run->begin_ns) / run->count;
 		nl_fifo_push(&link->waiting, &served);
 		link->waiting_packets += run->count;
@@ -252,7 +303,8 @@ static uint32_t link_admit(struct nl_link *link, uint64_t now_ns, const struct n
 			   unsigned char *block)
 {
 	uint64_t *const dropped[] = {NULL, &link->count.dropped_forced,
-				     &link->count.dropped_loss, &link->count.dropped_queue};
+				     &link->count.dropped_loss, &link->count.dropped_queue,
+				     &link->count.dropped_policer};
 	uint64_t piece_ns = link->opts.delay_ns / NL_LINK_PIECE_PART;
 	struct run run = {0};
 	uint32_t pieces = 0;
@@ -260,8 +312,9 @@ static uint32_t link_admit(struct nl_link *link, uint64_t now_ns, const struct n
 	if (piece_ns < NL_LINK_PIECE_NS)
 		piece_ns = NL_LINK_PIECE_NS;
 	for (uint32_t i = 0; i < sp->segments; i++) {
-		uint64_t weight_B = nl_superpacket_segment_B(sp, i) + link->opts.overhead_B, begin_ns;
-		enum verdict verdict = verdict_of(link, now_ns, weight_B, sp->data, run.count);
+		uint64_t weight_B = nl_superpacket_segment_B(sp, i) + link->opts.overhead_B, begin_ns, end_ns;
+		uint64_t unwritten = run.end_ns > now_ns ? run.count : 0;
+		enum verdict verdict = verdict_of(link, now_ns, weight_B, sp->data, unwritten);
 		int overtaken;
 
 		if (verdict != PASSES)
@@ -273,11 +326,15 @@ static uint32_t link_admit(struct nl_link *link, uint64_t now_ns, const struct n
 		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
 		if (overtaken)
 			pieces += make_piece(link, block, &run, 0);
-		begin_ns = link->free_ns > now_ns ? link->free_ns : now_ns;
+		begin_ns = busy_until_ns(link) > now_ns ? busy_until_ns(link) : now_ns;
+		end_ns = send_ns(link, now_ns, weight_B);
+		/* what passes at once and what waits are pieces of their own */
+		if (run.end_ns <= now_ns && end_ns > now_ns)
+			pieces += make_piece(link, block, &run, 0);
 		if (!run.count)
 			run = (struct run){.first = i, .begin_ns = begin_ns};
 		run.count++;
-		run.end_ns = send_ns(link, now_ns, weight_B);
+		run.end_ns = end_ns;
 		if (overtaken)
 			pieces += make_piece(link, block, &run, 1);
 	}
@@ -358,7 +415,7 @@ uint64_t nl_link_dropped(const struct nl_link *link)
 	const struct nl_link_count *c = &link->count;
 
 	return c->dropped_queue + c->dropped_loss + c->dropped_forced + c->dropped_memory +
-	       c->dropped_malformed + c->dropped_refused;
+	       c->dropped_malformed + c->dropped_refused + c->dropped_policer;
 }
 
 /* -- departure ----------------------------------------------------------------------- */

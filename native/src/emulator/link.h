@@ -5,6 +5,9 @@
  *
  *	forced drop -> random loss -> tail drop -> rate -> delay, jitter, reorder
  *
+ * A bucket of tokens, filled at the rate, lets packets pass at once; others wait for tokens, or are
+ * dropped by a policer.
+ *
  * Every segment of a super-packet is a packet here: counted, dropped and transmitted by itself.
  * Adjacent segments leave together as a piece, at the end of the last one's transmission, never
  * early. A piece is at most NL_LINK_PIECE_NS of transmission, or 1 / NL_LINK_PIECE_PART of the
@@ -59,7 +62,11 @@ struct nl_link_opts {
 	uint64_t queue_B;       /* tail drop above this many queued bytes; 0: no limit */
 	uint64_t queue_packets; /* the same in packets; includes those in transmission */
 	uint64_t mark_above_B;  /* a packet that meets more queued bytes is marked (ECN); 0: none */
+	uint64_t burst_B;       /* bucket of tokens; 0: none, packets leave at the rate */
+	uint64_t policer;       /* drop packets without tokens; needs a bucket */
 	uint64_t loss_ppb, reorder_ppb;
+	/* Gilbert and Elliott: a bad state with a loss of its own; loss_ppb is that of the good one */
+	uint64_t enter_bad_ppb, leave_bad_ppb, bad_loss_ppb; /* per packet */
 	uint64_t reorder_ns; /* additional delay of a reordered packet */
 	uint64_t seed;
 };
@@ -68,7 +75,7 @@ struct nl_link_count {
 	uint64_t reads, packets, data_packets, bytes;     /* arrivals; IP bytes */
 	uint64_t out_writes, out_packets, out_bytes;      /* delivered */
 	uint64_t datagrams, out_datagrams;                /* packets of UDP */
-	uint64_t dropped_queue, dropped_loss, dropped_forced; /* packets */
+	uint64_t dropped_queue, dropped_loss, dropped_forced, dropped_policer; /* packets */
 	uint64_t dropped_memory, dropped_malformed, dropped_refused;
 	uint64_t reordered, marked;
 	uint64_t max_queue_B, max_queue_packets;
@@ -84,7 +91,8 @@ struct nl_piece {
 struct nl_link {
 	struct nl_link_opts opts;
 	struct nl_link_count count;
-	struct nl_prng loss, jitter, reorder;
+	struct nl_prng loss, jitter, reorder, bursts;
+	int bad; /* the state of loss */
 	struct nl_pkt_ring ring;
 	struct nl_fifo in_order, late; /* of struct nl_piece: in order, and reordered ones */
 	struct nl_fifo waiting;    /* of struct served: not yet transmitted */

@@ -6,7 +6,8 @@ static void check_link(const struct nl_link_opts *o)
 	uint64_t memory_B = nl_link_memory_B(o);
 
 	want(o->loss_ppb <= NL_PPB && o->reorder_ppb <= NL_PPB);
-	want(o->rate_bps || (!o->queue_B && !o->queue_packets));
+	want(o->rate_bps || (!o->queue_B && !o->queue_packets && !o->burst_B));
+	want(!o->policer || (o->burst_B && !o->queue_B && !o->queue_packets));
 	want(memory_B >= NL_FRAME_MAX_B && memory_B <= NL_LINK_MEMORY_MAX_B);
 }
 

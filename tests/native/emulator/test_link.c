@@ -168,6 +168,58 @@ LINK(packets_that_meet_a_long_queue_are_marked)
 	CHECK(link.count.marked == 1 && link.count.dropped_queue == 3);
 }
 
+LINK(a_full_bucket_passes_at_once_and_the_rest_leaves_at_the_rate)
+{
+	uint64_t bytes, packets, due_ns = 0;
+
+	opened(&(struct nl_link_opts){.rate_bps = 100000000, .burst_B = 10 * MTU_B});
+	arrive(MS, 44, 0);
+	nl_link_queue(&link, MS, &bytes, &packets);
+	CHECK(bytes == 34 * MTU_B && packets == 34);
+	CHECK(take() == MS && payload_B == 10 * GSO_B);
+	while (nl_link_next_ns(&link) != UINT64_MAX)
+		due_ns = take();
+	CHECK(due_ns == MS + 34 * 120000);
+	/* 5 packets of tokens after 600 us without any */
+	arrive(due_ns + 600000, 10, 0);
+	CHECK(take() == due_ns + 600000 && payload_B == 5 * GSO_B);
+	nl_link_queue(&link, due_ns + 600000, &bytes, &packets);
+	CHECK(packets == 5 && link.count.dropped_queue == 0);
+}
+
+LINK(what_a_bucket_lets_pass_does_not_count_for_the_limit_of_the_queue)
+{
+	opened(&(struct nl_link_opts){.rate_bps = 100000000, .burst_B = 10 * MTU_B, .queue_packets = 5});
+	arrive(MS, 44, 0);
+	CHECK(link.count.dropped_queue == 29);
+	nl_link_close(&link);
+	opened(&(struct nl_link_opts){.rate_bps = 100000000, .burst_B = 10 * MTU_B, .queue_B = 5 * MTU_B});
+	arrive(MS, 44, 0);
+	CHECK(link.count.dropped_queue == 29 && link.count.max_queue_B == 5 * MTU_B);
+}
+
+LINK(a_policer_passes_its_rate_and_one_bucket_and_queues_nothing)
+{
+	const uint64_t bucket = 20, seconds = 10;
+	uint64_t passed = 0, now_ns = MS;
+
+	opened(&(struct nl_link_opts){.rate_bps = 12000000, .burst_B = bucket * MTU_B, .policer = 1});
+	/* twice the rate of 1000 packets a second */
+	for (; now_ns < MS + seconds * 1000 * MS; now_ns += MS / 2) {
+		uint64_t bytes, packets;
+
+		arrive(now_ns, 1, 0);
+		nl_link_queue(&link, now_ns, &bytes, &packets);
+		CHECK(bytes == 0 && packets == 0);
+		while (nl_link_next_ns(&link) != UINT64_MAX) {
+			CHECK(take() == now_ns);
+			passed++;
+		}
+	}
+	CHECK(passed <= bucket + seconds * 1000 && passed >= bucket + seconds * 1000 - 1);
+	CHECK(link.count.dropped_policer == link.count.packets - passed && link.count.dropped_queue == 0);
+}
+
 static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)
 {
 	uint32_t expected = 0;
@@ -203,6 +255,48 @@ TEST(loss_has_its_probability_and_is_reproducible)
 	CHECK(lost_of(1, 1000, &again) == lost && again == first);
 	lost_of(2, 0, &other);
 	CHECK(other != first);
+}
+
+/* Loss and mean length of a run of losses, of a million packets. */
+static void lose(const struct nl_link_opts *opts, double *loss, double *burst)
+{
+	const uint32_t packets = 1000000;
+	uint64_t before = 0, lost, bursts = 0;
+	int in_burst = 0;
+
+	opened(opts);
+	for (uint32_t i = 0; i < packets; i++) {
+		arrive(MS, 1, i);
+		lost = link.count.dropped_loss;
+		bursts += lost > before && !in_burst;
+		in_burst = lost > before;
+		before = lost;
+		while (nl_link_next_ns(&link) != UINT64_MAX)
+			take();
+	}
+	*loss = (double)before / packets;
+	*burst = bursts ? (double)before / (double)bursts : 0;
+	nl_link_close(&link);
+}
+
+TEST(losses_come_in_bursts_of_their_mean_length_and_mean_loss)
+{
+	/* the bad state lasts 1 / r packets, and has p / (p + r) of them */
+	struct nl_link_opts gilbert = {.enter_bad_ppb = 2500000, .leave_bad_ppb = 125000000,
+				       .bad_loss_ppb = NL_PPB, .seed = 5};
+	struct nl_link_opts elliott = {.enter_bad_ppb = 10000000, .leave_bad_ppb = 100000000, .loss_ppb = 1000000,
+				       .bad_loss_ppb = 500000000, .seed = 6};
+	double loss, burst;
+
+	lose(&gilbert, &loss, &burst);
+	/* 2,450 bursts: standard deviation of loss 3 %, of the mean length 2 % */
+	CHECK(loss > 0.0196 * 0.9 && loss < 0.0196 * 1.1);
+	CHECK(burst > 8 * 0.92 && burst < 8 * 1.08);
+	lose(&elliott, &loss, &burst);
+	CHECK(loss > 0.0464 * 0.92 && loss < 0.0464 * 1.08);
+	/* independent losses of that probability have runs of 1.05 */
+	lose(&(struct nl_link_opts){.loss_ppb = 46400000, .seed = 6}, &loss, &burst);
+	CHECK(burst < 1.07);
 }
 
 LINK(jitter_stays_in_bounds_and_keeps_the_order)
