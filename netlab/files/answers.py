@@ -240,13 +240,14 @@ _DIRECTION = _object(
             COUNT,
             "rate_bps overhead_B delay_us jitter_us queue_limit_B queue_limit_packets mark_above_B "
             "burst_B policer loss_ppb enter_bad_ppb leave_bad_ppb bad_loss_ppb reorder_ppb "
-            "reorder_us in_reads in_packets in_data_packets in_datagrams "
+            "reorder_us discipline target_us interval_us "
+            "in_reads in_packets in_data_packets in_datagrams "
             "in_bytes out_writes out_packets out_datagrams out_bytes reordered marked queue_B "
             "queue_packets max_queue_B max_queue_packets stored_packets stored_B memory_B "
             "max_memory_B",
         ),
         "seed": RUN,
-        "dropped": _object(_of(COUNT, "queue loss forced policer memory malformed refused")),
+        "dropped": _object(_of(COUNT, "queue loss forced policer early memory malformed refused")),
         "forced_ns": _known(TIME),
         "lateness": _LATENESS,
     }

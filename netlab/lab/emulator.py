@@ -24,6 +24,7 @@ from netlab.lab import namespaces
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool
 from netlab.study import Emulator, LabLink
+from netlab.study.hosts import DISCIPLINE_MS
 from netlab.units import ETHERNET_HEADER_B
 
 TUN = "/dev/net/tun"
@@ -34,6 +35,10 @@ START = 'exec setsid -f "$1" emulate <>"$2" >>"$3" 2>&1'
 ANSWERS_KEPT_B = 1 << 20
 Places = tuple[tuple[str, str], tuple[str, str]]
 """Namespace and device of both ends of a path."""
+
+
+MANAGED_PACKETS = 10_240
+"""Limit of a queue with a discipline where the study states none, as RFC 8290 has it."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class WaySettings:
     reorder_ppb: int
     reorder_us: int
     seed: int
+    discipline: str = "none"
+    target_us: int = 0
+    interval_us: int = 0
     burst_B: int = 0
     policer: int = 0
     enter_bad_ppb: int = 0
@@ -59,11 +67,14 @@ class WaySettings:
     @classmethod
     def of(cls, way: Emulator, delay_ms: float, seed: int) -> Self:
         begins, ends = way.burst_chances
+        managed = way.queue_discipline != "fifo"
+        target_ms, interval_ms = DISCIPLINE_MS.get(way.queue_discipline, (0.0, 0.0))
+        bounded = way.queue_B or way.queue_packets or not managed
         return cls(
             delay_us=round(delay_ms * 1000),
             rate_bps=round((way.rate_Mbps or 0) * 1e6),
             queue_B=way.queue_B or 0,
-            queue_packets=way.queue_packets or 0,
+            queue_packets=way.queue_packets or (0 if bounded else MANAGED_PACKETS),
             mark_above_B=way.mark_above_B or 0,
             # between bursts nothing is lost
             loss_ppb=0 if ends else round(way.loss * 1e9),
@@ -71,6 +82,9 @@ class WaySettings:
             reorder_ppb=round(way.reorder * 1e9),
             reorder_us=round(way.reorder_ms * 1000),
             seed=seed,
+            discipline=way.queue_discipline if managed else "none",
+            target_us=round((way.target_ms or target_ms) * 1000),
+            interval_us=round((way.interval_ms or interval_ms) * 1000),
             burst_B=way.burst_B or 0,
             policer=int(way.policer),
             enter_bad_ppb=round(begins * 1e9),
@@ -250,6 +264,7 @@ def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
         and emulator.queue_packets,
         "netem marks no packets by its queue": emulator.mark_above_B,
         "netem is set alike in both directions": emulator.reverse,
+        "the disciplines of its queue differ by kernel": emulator.queue_discipline != "fifo",
         "netlab counts the packets of a burst of losses itself": emulator.loss_burst_packets,
         "its bucket is a frame and 4 ms of the rate, and it queues what finds no tokens": (
             emulator.burst_B

@@ -23,6 +23,7 @@ from netlab.study.base import (
 )
 from netlab.study.hosts import (
     Burst,
+    Discipline,
     Emulator,
     InterruptDelay,
     Jitter,
@@ -234,6 +235,7 @@ class Factors(Sparse, title="`factors`"):
     mark_above_B: Several[QueueBytes] | None = None
     loss: Several[Probability] | None = None
     jitter_ms: Several[Jitter] | None = None
+    queue_discipline: Several[Discipline] | None = None
     loss_burst_packets: Several[Burst] | None = None
     burst_B: Several[QueueBytes] | None = None
     policer: Several[bool] | None = None
@@ -276,7 +278,7 @@ OF_REVERSE = tuple(
 """Factors of one direction of an emulator: `reverse.loss` of it is `reverse_loss`."""
 OF_EMULATOR = (
     *("rtt_ms", "queue_B", "queue_packets", "mark_above_B", "loss", "jitter_ms"),
-    *("burst_B", "policer", "loss_burst_packets"),
+    *("queue_discipline", "burst_B", "policer", "loss_burst_packets"),
     *OF_REVERSE,
 )
 OF_LINK = (*OF_EMULATOR, *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"))

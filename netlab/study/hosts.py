@@ -144,6 +144,14 @@ ReadBurst = Literal[512, 1024, 2048, 4096]
 """Maximum memory read byte count (MMRBC) of a PCI-X card."""
 
 
+Discipline = Literal["fifo", "codel", "fq_codel", "pie"]
+"""Discipline of the queue before a rate: RFC 8289, 8290 and 8033, or none beside its limit."""
+DISCIPLINE_MS = {"codel": (5.0, 100.0), "fq_codel": (5.0, 100.0), "pie": (15.0, 15.0)}
+"""Target and interval of a discipline, ms, as its RFC has them."""
+Target = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
+DisciplineInterval = Annotated[float, Field(gt=0, le=4000, allow_inf_nan=False)]
+
+
 class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
     """Settings of the direction from the second end of a path to the first.
 
@@ -159,6 +167,9 @@ class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
     mark_above_B: QueueBytes | None = key(
         "Packets that meet a longer queue are marked (ECN).", 30000, None
     )
+    queue_discipline: Discipline | None = key("Discipline of the queue.", "fq_codel", None)
+    target_ms: Target | None = key("Target of the discipline, ms.", 5.0, None)
+    interval_ms: DisciplineInterval | None = key("Interval of the discipline, ms.", 100.0, None)
     burst_B: QueueBytes | None = key("Token bucket of this direction, bytes.", 15000, None)
     policer: bool | None = key("Drop what finds no tokens.", True, None)
     loss: Probability | None = key("Probability that a packet is lost.", 0.01, None)
@@ -167,7 +178,7 @@ class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
     jitter_ms: Jitter | None = key("Uniform variation of the delay, either way.", 0.5, None)
 
 
-OF_QUEUE = ("queue_B", "queue_packets")
+OF_QUEUE, OF_DISCIPLINE = ("queue_B", "queue_packets"), ("target_ms", "interval_ms")
 
 
 class Emulator(Model, title="`paths.NAME.link.emulator`"):
@@ -203,6 +214,19 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     reorder: Probability = key("Probability that a packet is delayed by `reorder_ms`.", 0.001, 0.0)
     reorder_ms: Milliseconds = key("Further delay of reordered packets.", 1.0, 1.0)
     seed: int = key("Seed of loss, jitter and reordering.", 1, 0, ge=0, le=2**62)
+    queue_discipline: Discipline = key(
+        "`codel` (RFC 8289), `fq_codel` (RFC 8290) or `pie` (RFC 8033); they drop, and never mark.",
+        "fq_codel",
+        "fifo",
+    )
+    target_ms: Target | None = key(
+        "Target of the discipline, ms. Default: as its RFC, 5; of `pie` 15.", 5.0, None
+    )
+    interval_ms: DisciplineInterval | None = key(
+        "Interval of `codel` and `fq_codel`, ms, of `pie` that of its updates. Default: 100; 15.",
+        100.0,
+        None,
+    )
     burst_B: QueueBytes | None = key(
         "Token bucket: bytes that pass at once after a pause, before the rate.", 125000, None
     )
@@ -220,7 +244,8 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     )
 
     left_out: ClassVar[tuple[str, ...]] = (
-        *("burst_B", "policer", "loss_burst_packets", "loss_in_burst", "reverse"),
+        *("queue_discipline", "target_ms", "interval_ms", "burst_B", "policer"),
+        *("loss_burst_packets", "loss_in_burst", "reverse"),
     )
     """Keys that are left out of files and digests where they have their default.
 
@@ -274,6 +299,13 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
             raise ValueError("burst_B: a bucket needs a rate_Mbps that fills it")
         if self.policer and not self.burst_B:
             raise ValueError("policer: needs burst_B, the bucket that it takes tokens from")
+        managed = self.queue_discipline != "fifo"
+        if managed and self.rate_Mbps is None:
+            raise ValueError("queue_discipline: a queue needs a rate_Mbps to wait for")
+        if managed and (self.policer or self.mark_above_B):
+            raise ValueError("queue_discipline: takes no policer and no mark_above_B")
+        if not managed and (self.target_ms or self.interval_ms):
+            raise ValueError("target_ms and interval_ms are of a queue_discipline: name it")
         if self.policer and queue:
             raise ValueError("policer: has no queue; leave out its length and marks")
 
@@ -301,6 +333,8 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         own = {} if self.reverse is None else self.reverse.model_dump(exclude={"delay_ms"})
         if any(name in own for name in OF_QUEUE):
             own = {**dict.fromkeys(OF_QUEUE), **own}
+        if "queue_discipline" in own:
+            own = {**dict.fromkeys(OF_DISCIPLINE), **own}
         return there, there.model_copy(update=own)
 
 

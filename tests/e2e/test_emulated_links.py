@@ -101,3 +101,28 @@ def test_losses_in_bursts_have_their_mean_and_length(tmp_path, machine_untouched
     # 120 bursts: standard deviation of the loss 13 %, of the length 9 %
     assert 2.4 < bursts["lost_percent"] < 6 and 5.5 < bursts["loss_burst_mean"] < 11
     assert 3.5 < single["lost_percent"] < 4.5 and single["loss_burst_mean"] == 1
+
+
+def test_a_greedy_flow_stands_near_the_target_of_a_discipline(tmp_path, machine_untouched):
+    """A plain queue of 60 packets is 73 ms at 10 Mb/s, and a flow fills it."""
+    emulator = {"rtt_ms": 20, "rate_Mbps": 10, "queue_packets": 60}
+    timing = {"rounds": 1, "seconds": 8, "warmup_s": 4, "drain_s": 30}
+    runs = measured(
+        tmp_path,
+        emulator,
+        [{"name": "one", "factors": {"queue_discipline": ["fifo", "codel", "fq_codel", "pie"]}}],
+        congestion="reno",
+        timing=timing,
+        latency={"probe": "udp"},
+    )
+    of = {run["queue_discipline"]: run for run in runs.to_dict("records")}
+    added_ms = {name: run["rtt_loaded_p50_us"] / 1e3 - 20 for name, run in of.items()}
+    limit_MBps = 10 / 8 * PAYLOAD
+    assert all(run["goodput_MBps"] > 0.8 * limit_MBps for run in of.values()), runs["goodput_MBps"]
+    assert added_ms["fifo"] > 30, added_ms
+    assert added_ms["codel"] < 15 and added_ms["pie"] < 30, added_ms
+    # the probe is a flow of its own, which waits for a packet or two of the other
+    assert added_ms["fq_codel"] < 6, added_ms
+    for name, run in of.items():  # slow start overfills any of them
+        early = run["path_drops"] - run["path_queue_drops"]
+        assert (early > 0) == (name != "fifo"), (name, early)

@@ -216,7 +216,8 @@ def test_a_round_trip_is_halved_and_units_are_converted():
     assert there == (
         "set direction=ab delay_us=91600 rate_bps=2500000000 queue_B=4000000 queue_packets=0 "
         "mark_above_B=9000 loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 "
-        "seed=14 burst_B=0 policer=0 enter_bad_ppb=0 leave_bad_ppb=0 bad_loss_ppb=0"
+        "seed=14 discipline=none target_us=0 interval_us=0 burst_B=0 policer=0 "
+        "enter_bad_ppb=0 leave_bad_ppb=0 bad_loss_ppb=0"
     )
     assert back == there.replace("=ab", "=ba").replace("seed=14", "seed=15")
 
@@ -245,6 +246,20 @@ def test_a_bucket_and_a_policer_are_netlabs_own_also_in_one_direction():
     assert emulator.takes(asked(**words), lambda: ALL) is False
     there, back = EmulatorSettings.of(asked(**words, reverse={"policer": True})).ways
     assert (there.burst_B, there.policer, back.burst_B, back.policer) == (15_000, 0, 15_000, 1)
+
+
+def test_a_discipline_has_the_times_of_its_rfc_unless_the_study_states_others():
+    words = {"rate_Mbps": 10.0, "queue_discipline": "codel"}
+    assert emulator.takes(asked(**words), lambda: ALL) is False
+    reverse = {"queue_discipline": "pie", "target_ms": 20.0, "queue_B": 90_000}
+    there, back = EmulatorSettings.of(asked(**words, reverse=reverse)).ways
+    assert (there.discipline, there.target_us, there.interval_us) == ("codel", 5000, 100_000)
+    assert (back.discipline, back.target_us, back.interval_us) == ("pie", 20_000, 15_000)
+    assert (there.queue_packets, back.queue_packets, back.queue_B) == (10_240, 0, 90_000)
+    own = asked(**words, target_ms=9.0, reverse={"queue_discipline": "fifo"})
+    assert [way.target_us for way in EmulatorSettings.of(own).ways] == [9000, 0]
+    plain = EmulatorSettings.of(asked(rate_Mbps=10.0)).ways[0]
+    assert (plain.discipline, plain.queue_packets) == ("none", 0)
 
 
 def test_bursts_of_losses_have_the_mean_loss_and_their_mean_length():
@@ -287,6 +302,10 @@ def test_a_topology_with_an_emulator_survives_its_state_file():
         ({"burst_B": 1000}, "needs a rate_Mbps"),
         ({"rate_Mbps": 1.0, "policer": True}, "needs burst_B"),
         ({"rate_Mbps": 1.0, "burst_B": 9000, "policer": True, "queue_B": 9000}, "has no queue"),
+        ({"queue_discipline": "pie"}, "needs a rate_Mbps"),
+        ({"rate_Mbps": 1.0, "target_ms": 5.0}, "name it"),
+        ({"rate_Mbps": 1.0, "queue_discipline": "red"}, "queue_discipline"),
+        ({"rate_Mbps": 1.0, "queue_discipline": "codel", "mark_above_B": 9000}, "takes no"),
         ({"loss": 0.1, "loss_in_burst": 0.5}, "needs loss_burst_packets"),
         ({"loss": 0.6, "loss_burst_packets": 1.0}, "cannot make a mean of 0.6"),
         ({"loss": 0.5, "loss_burst_packets": 9.0, "loss_in_burst": 0.5}, "cannot make a mean"),

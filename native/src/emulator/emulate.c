@@ -63,6 +63,10 @@ static int request_set(void *context, struct nl_request *request, struct nl_err 
 
 	if (nl_emulate_set_from_request(request, &i, e->opts, &drops, err))
 		return err->code;
+	if (e->open && e->opts[i].discipline != e->link[i].opts.discipline) {
+		e->opts[i] = e->link[i].opts;
+		return nl_fail_key(err, "discipline", "a discipline is set before `open`");
+	}
 	if (!e->open && (drops.forget || drops.drops || drops.drop_at_ms != UINT64_MAX))
 		return nl_fail_key(err, "drop_at", "forced drops need an open path: send `open` first");
 	if (e->open) {
@@ -185,14 +189,18 @@ static const struct nl_verb verbs[] = {
 /* Write the first piece that is due. 1 if there was one. */
 static int send_due(struct emulator *e)
 {
-	int i = nl_link_next_ns(&e->link[1]) < nl_link_next_ns(&e->link[0]);
-	struct nl_link *link = &e->link[i];
-	uint64_t due_ns = nl_link_next_ns(link), now_ns = nl_now_ns();
+	uint64_t now_ns = nl_now_ns(), due_ns;
 	uint8_t head[NL_PIECE_HEAD_MAX_B];
+	struct nl_link *link;
 	struct iovec iov[2];
-	int parts;
+	int parts, i;
 
-	if (due_ns > now_ns)
+	for (i = 0; i < 2; i++)
+		nl_link_serve(&e->link[i], now_ns);
+	i = nl_link_next_ns(&e->link[1]) < nl_link_next_ns(&e->link[0]);
+	link = &e->link[i];
+	due_ns = nl_link_next_ns(link);
+	if (due_ns > now_ns || !nl_link_first(link))
 		return 0;
 	nl_emulate_report_left(&e->report, i, now_ns - due_ns);
 	parts = nl_link_parts(nl_link_first(link), head, iov);

@@ -28,7 +28,14 @@ static const struct {
 	{"bad_loss_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, bad_loss_ppb)},
 	{"reorder_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, reorder_ppb)},
 	{"reorder_us", US, 0, 10000000, offsetof(struct nl_link_opts, reorder_ns)},
+	{"target_us", US, 0, 1000000, offsetof(struct nl_link_opts, target_ns)},
+	{"interval_us", US, 0, 4000000, offsetof(struct nl_link_opts, interval_ns)},
 	{"seed", 1, 0, UINT64_MAX, offsetof(struct nl_link_opts, seed)},
+};
+
+static const char *const discipline_name[] = {
+	[NL_DISCIPLINE_NONE] = "none", [NL_FIFO] = "fifo", [NL_CODEL] = "codel",
+	[NL_FQ_CODEL] = "fq_codel", [NL_PIE] = "pie",
 };
 
 enum { LANE_OPTIONS = sizeof(link_option) / sizeof(link_option[0]) };
@@ -49,6 +56,19 @@ static int parse_numbers(struct nl_request *request, const char *key, uint64_t o
 					   "separated by commas", key, NL_DROP_PLAN_MAX);
 	}
 	return NL_OK;
+}
+
+static int discipline(struct nl_request *request, uint64_t *out, struct nl_err *err)
+{
+	const char *name = nl_request_get(request, "discipline");
+
+	for (size_t i = 0; name && i < sizeof(discipline_name) / sizeof(discipline_name[0]); i++)
+		if (strcmp(name, discipline_name[i]) == 0) {
+			*out = i;
+			return NL_OK;
+		}
+	return name ? nl_fail_key(err, "discipline", "discipline: expected none, fifo, codel, fq_codel or pie")
+		    : NL_OK;
 }
 
 int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
@@ -73,6 +93,8 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 		value *= link_option[i].unit;
 		memcpy((char *)&changed + link_option[i].at, &value, sizeof(value));
 	}
+	if (discipline(request, &changed.discipline, err))
+		return err->code;
 	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
 	plan->forget = drop_at && strcmp(drop_at, "0") == 0;
 	if ((!plan->forget && parse_numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
@@ -84,6 +106,12 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 		return nl_fail_key(err, "rate_bps", "a queue limit or a bucket needs rate_bps");
 	if (changed.policer && (!changed.burst_B || changed.queue_B || changed.queue_packets))
 		return nl_fail_key(err, "policer", "a policer needs burst_B and has no queue");
+	if (changed.discipline && !changed.rate_bps)
+		return nl_fail_key(err, "rate_bps", "a discipline needs rate_bps");
+	if (changed.discipline > NL_FIFO && (!changed.target_ns || !changed.interval_ns))
+		return nl_fail_key(err, "target_us", "a discipline needs target_us and interval_us");
+	if (changed.discipline && (changed.policer || changed.mark_above_B))
+		return nl_fail_key(err, "discipline", "a discipline has no policer and no marks");
 	if (changed.enter_bad_ppb && !changed.leave_bad_ppb)
 		return nl_fail_key(err, "leave_bad_ppb", "a bad state that is entered needs leave_bad_ppb");
 	opts[*link] = changed;

@@ -97,12 +97,14 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 		    {"queue_limit_packets", o->queue_packets}, OF(o, mark_above_B), OF(o, burst_B),
 		    OF(o, policer), OF(o, loss_ppb), OF(o, enter_bad_ppb),
 		    OF(o, leave_bad_ppb), OF(o, bad_loss_ppb), OF(o, reorder_ppb),
-		    {"reorder_us", o->reorder_ns / 1000}, OF(o, seed), {"in_reads", c->reads},
+		    {"reorder_us", o->reorder_ns / 1000}, OF(o, discipline),
+		    {"target_us", o->target_ns / 1000}, {"interval_us", o->interval_ns / 1000}, OF(o, seed), {"in_reads", c->reads},
 		    {"in_packets", c->packets}, {"in_data_packets", c->data_packets},
 		    {"in_datagrams", c->datagrams}, {"in_bytes", c->bytes}, OF(c, out_writes),
 		    OF(c, out_packets), OF(c, out_datagrams), OF(c, out_bytes));
 	PUT_OBJECT(j, "dropped", {"queue", c->dropped_queue}, {"loss", c->dropped_loss},
-		   {"forced", c->dropped_forced}, {"policer", c->dropped_policer}, {"memory", c->dropped_memory},
+		   {"forced", c->dropped_forced}, {"policer", c->dropped_policer}, {"early", c->dropped_early},
+		    {"memory", c->dropped_memory},
 		   {"malformed", c->dropped_malformed}, {"refused", c->dropped_refused});
 	nl_json_known(j, "forced_ns", link->drop_plan.last_ns != 0, link->drop_plan.last_ns);
 	nl_link_queue(link, now_ns, &bytes, &packets);

@@ -44,14 +44,35 @@ static void link_seed(struct nl_link *link)
 	nl_prng_seed(&link->bursts, link->opts.seed + (UINT64_C(3) << 62));
 }
 
+static struct nl_aqm_opts aqm_opts(const struct nl_link_opts *opts)
+{
+	return (struct nl_aqm_opts){.discipline = opts->discipline, .target_ns = opts->target_ns,
+				    .interval_ns = opts->interval_ns, .limit_B = opts->queue_B,
+				    .limit_packets = opts->queue_packets,
+				    .seed = opts->seed + (UINT64_C(1) << 61)};
+}
+
+static void dropped_by_queue(void *context, const struct nl_aqm_packet *packet, enum nl_aqm_drop why)
+{
+	struct nl_link *link = context;
+
+	++*(why == NL_DROP_EARLY ? &link->count.dropped_early : &link->count.dropped_queue);
+	link->unsent_packets--;
+	nl_pkt_ring_release(&link->ring, packet->block);
+}
+
 int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t memory_B)
 {
+	struct nl_aqm_opts queue = aqm_opts(opts);
+
 	memset(link, 0, sizeof(*link));
 	link->opts = *opts;
 	link_seed(link);
 	nl_fifo_init(&link->in_order, sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->late, sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->waiting, sizeof(struct served), PIECES_MAX);
+	if (opts->discipline && nl_aqm_init(&link->queue, &queue, dropped_by_queue, link))
+		return -1;
 	return nl_pkt_ring_init(&link->ring, memory_B);
 }
 
@@ -60,6 +81,7 @@ void nl_link_close(struct nl_link *link)
 	nl_fifo_free(&link->in_order);
 	nl_fifo_free(&link->late);
 	nl_fifo_free(&link->waiting);
+	nl_aqm_free(&link->queue);
 	nl_pkt_ring_free(&link->ring);
 }
 
@@ -68,6 +90,7 @@ void nl_link_set(struct nl_link *link, const struct nl_link_opts *opts)
 	int reseed = opts->seed != link->opts.seed;
 
 	link->opts = *opts;
+	link->queue.opts = aqm_opts(opts);
 	if (reseed)
 		link_seed(link);
 	if (!opts->enter_bad_ppb)
@@ -138,6 +161,12 @@ static uint64_t tokens_B(const struct nl_link *link, uint64_t now_ns)
 
 void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint64_t *packets)
 {
+	if (link->opts.discipline) {
+		nl_link_serve(link, now_ns);
+		*bytes = link->queue.bytes;
+		*packets = link->queue.packets;
+		return;
+	}
 	serve_until(link, now_ns);
 	*bytes = waiting_B(link, now_ns);
 	*packets = link->waiting_packets;
@@ -288,6 +317,10 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 		link->count.reordered++;
 	}
 	nl_fifo_push(overtaken ? &link->late : &link->in_order, &piece);
+	if (o->discipline) { /* the packets are counted, and the block is held, since they arrived */
+		run->count = 0;
+		return 1;
+	}
 	link->unsent_packets += run->count;
 	if (run->end_ns > run->begin_ns) { /* does not pass at once */
 		served.packet_ns = (run->end_ns - run->begin_ns) / run->count;
@@ -298,6 +331,88 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 	return 1;
 }
 
+/* -- the queue of a discipline --------------------------------------------------------- */
+
+/* Time at which the next packet of the queue is transmitted. */
+static uint64_t serves_next_ns(const struct nl_link *link)
+{
+	uint64_t free_ns = busy_until_ns(link);
+
+	return free_ns > link->filled_ns ? free_ns : link->filled_ns;
+}
+
+static uint64_t piece_max_ns(const struct nl_link *link)
+{
+	uint64_t piece_ns = link->opts.delay_ns / NL_LINK_PIECE_PART;
+
+	return piece_ns < NL_LINK_PIECE_NS ? NL_LINK_PIECE_NS : piece_ns;
+}
+
+void nl_link_serve(struct nl_link *link, uint64_t now_ns)
+{
+	unsigned char *block = NULL;
+	struct nl_aqm_packet packet;
+	struct run run = {0};
+
+	while (link->queue.packets && serves_next_ns(link) <= now_ns) {
+		uint64_t begin_ns = serves_next_ns(link);
+		int follows, overtaken;
+
+		if (nl_fifo_reserve(&link->in_order, 2) || nl_fifo_reserve(&link->late, 1) ||
+		    !nl_aqm_take(&link->queue, &packet, begin_ns))
+			break;
+		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
+		follows = packet.block == block && packet.segment == run.first + run.count && !overtaken &&
+			  !link->opts.jitter_ns && run.end_ns - run.begin_ns < piece_max_ns(link);
+		if (run.count && follows) {
+			nl_pkt_ring_release(&link->ring, block); /* the piece holds it once */
+		} else {
+			make_piece(link, block, &run, 0);
+			block = packet.block;
+			run = (struct run){.first = packet.segment, .begin_ns = begin_ns};
+		}
+		run.count++;
+		run.end_ns = send_ns(link, begin_ns, packet.weight_B);
+		if (overtaken)
+			make_piece(link, block, &run, 1);
+	}
+	make_piece(link, block, &run, 0);
+}
+
+/* Queue the segments that are not dropped before; the block is held once for each of them. */
+static void put_in_queue(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
+			 unsigned char *block, size_t len)
+{
+	struct nl_aqm_packet packet = {.block = block, .arrived_ns = now_ns,
+				       .flow = nl_superpacket_flow(sp, block + HEAD_B, link->opts.seed)};
+
+	nl_pkt_ring_keep(&link->ring, HEAD_B + len, sp->segments + 1);
+	link->unsent_packets += sp->segments;
+	if (!link->queue.packets)
+		link->filled_ns = now_ns;
+	for (uint32_t i = 0; i < sp->segments; i++) {
+		uint64_t *counter = NULL;
+
+		packet.segment = i;
+		packet.weight_B = (uint32_t)(nl_superpacket_segment_B(sp, i) + link->opts.overhead_B);
+		if (sp->data && is_planned_drop(&link->drop_plan, now_ns))
+			counter = &link->count.dropped_forced;
+		else if (is_lost(link))
+			counter = &link->count.dropped_loss;
+		if (counter) {
+			++*counter;
+			link->unsent_packets--;
+			nl_pkt_ring_release(&link->ring, block);
+		} else {
+			nl_aqm_put(&link->queue, &packet, now_ns);
+		}
+	}
+	nl_pkt_ring_release(&link->ring, block);
+	nl_link_serve(link, now_ns);
+}
+
+/* -- arrival of a frame ---------------------------------------------------------------- */
+
 /* Decide on every segment; returns the number of pieces made. */
 static uint32_t link_admit(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
 			   unsigned char *block)
@@ -305,12 +420,10 @@ static uint32_t link_admit(struct nl_link *link, uint64_t now_ns, const struct n
 	uint64_t *const dropped[] = {NULL, &link->count.dropped_forced,
 				     &link->count.dropped_loss, &link->count.dropped_queue,
 				     &link->count.dropped_policer};
-	uint64_t piece_ns = link->opts.delay_ns / NL_LINK_PIECE_PART;
+	uint64_t piece_ns = piece_max_ns(link);
 	struct run run = {0};
 	uint32_t pieces = 0;
 
-	if (piece_ns < NL_LINK_PIECE_NS)
-		piece_ns = NL_LINK_PIECE_NS;
 	for (uint32_t i = 0; i < sp->segments; i++) {
 		uint64_t weight_B = nl_superpacket_segment_B(sp, i) + link->opts.overhead_B, begin_ns, end_ns;
 		uint64_t unwritten = run.end_ns > now_ns ? run.count : 0;
@@ -361,6 +474,18 @@ static int read_frame(struct nl_link *link, struct nl_superpacket *sp, const uin
 	return 0;
 }
 
+/* Update the maxima of the queue. */
+static void note_queue(struct nl_link *link, uint64_t now_ns)
+{
+	uint64_t bytes, packets;
+
+	nl_link_queue(link, now_ns, &bytes, &packets);
+	if (bytes > link->count.max_queue_B)
+		link->count.max_queue_B = bytes;
+	if (packets > link->count.max_queue_packets)
+		link->count.max_queue_packets = packets;
+}
+
 uint8_t *nl_link_room(struct nl_link *link)
 {
 	unsigned char *block = nl_pkt_ring_room(&link->ring, HEAD_B + NL_FRAME_MAX_B);
@@ -387,6 +512,11 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 		return;
 	}
 	memcpy(block, &sp, sizeof(sp));
+	if (link->opts.discipline) {
+		put_in_queue(link, now_ns, &sp, block, len);
+		note_queue(link, now_ns);
+		return;
+	}
 	marked = link->opts.mark_above_B && bytes > link->opts.mark_above_B && nl_superpacket_mark(block + HEAD_B);
 	dropped = nl_link_dropped(link);
 	pieces = link_admit(link, now_ns, &sp, block);
@@ -395,11 +525,7 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 	if (!pieces)
 		return;
 	nl_pkt_ring_keep(&link->ring, HEAD_B + len, pieces);
-	nl_link_queue(link, now_ns, &bytes, &packets);
-	if (bytes > link->count.max_queue_B)
-		link->count.max_queue_B = bytes;
-	if (packets > link->count.max_queue_packets)
-		link->count.max_queue_packets = packets;
+	note_queue(link, now_ns);
 }
 
 void nl_link_overflow(struct nl_link *link, const uint8_t *frame, size_t len)
@@ -415,7 +541,8 @@ uint64_t nl_link_dropped(const struct nl_link *link)
 	const struct nl_link_count *c = &link->count;
 
 	return c->dropped_queue + c->dropped_loss + c->dropped_forced + c->dropped_memory +
-	       c->dropped_malformed + c->dropped_refused + c->dropped_policer;
+	       c->dropped_malformed + c->dropped_refused + c->dropped_policer +
+	       c->dropped_early;
 }
 
 /* -- departure ----------------------------------------------------------------------- */
@@ -440,8 +567,14 @@ const struct nl_piece *nl_link_first(const struct nl_link *link)
 uint64_t nl_link_next_ns(const struct nl_link *link)
 {
 	const struct nl_piece *piece = nl_link_first(link);
+	uint64_t depart_ns = piece ? piece->depart_ns : UINT64_MAX, served_ns, delay_ns;
 
-	return piece ? piece->depart_ns : UINT64_MAX;
+	if (!link->queue.packets)
+		return depart_ns;
+	/* nothing of the queue departs before this */
+	delay_ns = link->opts.delay_ns > link->opts.jitter_ns ? link->opts.delay_ns - link->opts.jitter_ns : 0;
+	served_ns = serves_next_ns(link) + delay_ns;
+	return served_ns < depart_ns ? served_ns : depart_ns;
 }
 
 int nl_link_parts(const struct nl_piece *piece, uint8_t *head, struct iovec iov[2])

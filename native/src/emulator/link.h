@@ -13,10 +13,15 @@
  * early. A piece is at most NL_LINK_PIECE_NS of transmission, or 1 / NL_LINK_PIECE_PART of the
  * delay if that is more.
  *
+ * Under a discipline (aqm.h) packets wait in a queue of their own until the link is free, in place of
+ * the tail drop, and the discipline decides then. Its decisions are those of the moment at which the link
+ * becomes free, however late the caller asks.
+ *
  * The caller reads a frame into nl_link_room, passes its arrival time, and writes pieces when they
  * are due. Memory is limited at nl_link_open. One thread at a time. */
 #pragma once
 
+#include "emulator/aqm.h"
 #include "emulator/fifo.h"
 #include "emulator/pkt_ring.h"
 #include "base/prng.h"
@@ -69,6 +74,8 @@ struct nl_link_opts {
 	uint64_t enter_bad_ppb, leave_bad_ppb, bad_loss_ppb; /* per packet */
 	uint64_t reorder_ns; /* additional delay of a reordered packet */
 	uint64_t seed;
+	uint64_t discipline;               /* enum nl_discipline; needs a rate */
+	uint64_t target_ns, interval_ns; /* of the discipline */
 };
 
 struct nl_link_count {
@@ -76,6 +83,7 @@ struct nl_link_count {
 	uint64_t out_writes, out_packets, out_bytes;      /* delivered */
 	uint64_t datagrams, out_datagrams;                /* packets of UDP */
 	uint64_t dropped_queue, dropped_loss, dropped_forced, dropped_policer; /* packets */
+	uint64_t dropped_early; /* by the discipline, below the limits of the queue */
 	uint64_t dropped_memory, dropped_malformed, dropped_refused;
 	uint64_t reordered, marked;
 	uint64_t max_queue_B, max_queue_packets;
@@ -101,6 +109,8 @@ struct nl_link {
 	uint64_t free_ns, free_remainder; /* end of transmission; remainder of the division */
 	uint64_t last_ns;            /* departure of the last piece in order */
 	struct nl_drop_plan drop_plan;
+	struct nl_aqm queue;
+	uint64_t filled_ns; /* arrival of the first packet at an empty queue */
 };
 
 /* Memory for a link with these options: twice the bytes in flight and queued, plus room for bursts;
@@ -123,12 +133,15 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len);
 /* Count a frame for which there was no room. */
 void nl_link_overflow(struct nl_link *link, const uint8_t *frame, size_t len);
 
+/* Transmit what a discipline lets go by now. Call it before what is due is asked for. */
+void nl_link_serve(struct nl_link *link, uint64_t now_ns);
+
 /* Packets dropped so far, all reasons. */
 uint64_t nl_link_dropped(const struct nl_link *link);
 
-/* Departure of the next piece; UINT64_MAX if there is none. */
+/* Departure of the next piece, or the time to call nl_link_serve again; UINT64_MAX if there is none. */
 uint64_t nl_link_next_ns(const struct nl_link *link);
-/* The next piece; only if there is one. */
+/* The next piece, or NULL. */
 const struct nl_piece *nl_link_first(const struct nl_link *link);
 /* The parts of a piece for writev; returns their number. head is the caller's. */
 int nl_link_parts(const struct nl_piece *piece, uint8_t *head, struct iovec iov[2]);

@@ -138,6 +138,24 @@ enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const u
 	return NL_SUPERPACKET_OK;
 }
 
+uint32_t nl_superpacket_flow(const struct nl_superpacket *sp, const uint8_t *frame, uint64_t seed)
+{
+	const uint8_t *ip = frame + NL_VNET_B;
+	int v4 = sp->version == 4, protocol = v4 ? ip[9] : ip[6];
+	uint32_t from = v4 ? 12 : 8, to = v4 ? 20 : IPV6_B, at = v4 ? (ip[0] & 15u) * 4 : IPV6_B;
+	int whole = !v4 || !(get16(ip + 6) & MORE_FRAGMENTS_OR_OFFSET);
+	/* FNV-1a */
+	uint64_t hash = (UINT64_C(14695981039346656037) ^ seed) * UINT64_C(1099511628211);
+
+	for (uint32_t i = from; i < to; i++)
+		hash = (hash ^ ip[i]) * UINT64_C(1099511628211);
+	hash = (hash ^ (uint64_t)protocol) * UINT64_C(1099511628211);
+	if (whole && (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && sp->ip_B >= at + 4)
+		for (uint32_t i = at; i < at + 4; i++)
+			hash = (hash ^ ip[i]) * UINT64_C(1099511628211);
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
 static uint32_t payload_at(const struct nl_superpacket *sp, uint32_t segment)
 {
 	return segment < sp->segments ? segment * sp->gso_B : sp->payload_B;

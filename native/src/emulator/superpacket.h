@@ -47,6 +47,10 @@ enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const u
  * its sender takes such marks. 1: marked now. */
 int nl_superpacket_mark(uint8_t *frame);
 
+/* A hash of the flow of an IP packet that was read: addresses, protocol and ports, those of fragments and
+ * behind extension headers left out. */
+uint32_t nl_superpacket_flow(const struct nl_superpacket *sp, const uint8_t *frame, uint64_t seed);
+
 /* Bytes of segment i as an IP packet of its own. */
 uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i);
 

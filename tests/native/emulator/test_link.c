@@ -220,6 +220,46 @@ LINK(a_policer_passes_its_rate_and_one_bucket_and_queues_nothing)
 	CHECK(link.count.dropped_policer == link.count.packets - passed && link.count.dropped_queue == 0);
 }
 
+LINK(a_discipline_serves_at_the_rate_and_holds_no_memory_of_what_it_drops)
+{
+	const uint64_t disciplines[] = {NL_FIFO, NL_CODEL, NL_FQ_CODEL, NL_PIE};
+
+	for (size_t d = 0; d < sizeof(disciplines) / sizeof(disciplines[0]); d++) {
+		uint64_t now_ns = MS, due_ns, before_ns = 0, pieces_B = 0, end_ns = 2000 * MS;
+
+		/* a packet takes 120 us; a super-packet of 10 comes each ms, and is 1.2 ms */
+		opened(&(struct nl_link_opts){.rate_bps = 100000000, .delay_ns = 5 * MS, .queue_packets = 200,
+					      .discipline = disciplines[d], .target_ns = 5 * MS,
+					      .interval_ns = 100 * MS});
+		for (; now_ns < end_ns; now_ns += MS) {
+			nl_link_serve(&link, now_ns);
+			while (nl_link_first(&link) && nl_link_first(&link)->depart_ns <= now_ns) {
+				due_ns = take();
+				CHECK(due_ns >= before_ns && due_ns >= 5 * MS);
+				before_ns = due_ns;
+				pieces_B += payload_B;
+			}
+			arrive(now_ns, 10, 0);
+			/* it is asked again before anything is due */
+			CHECK(nl_link_next_ns(&link) > now_ns);
+		}
+		/* never idle: as much left as the rate takes from the first arrival on, less what is on its way */
+		CHECK(pieces_B / GSO_B <= (end_ns - 6 * MS) / 120000 + 1);
+		CHECK(pieces_B / GSO_B + 10 >= (end_ns - 8 * MS) / 120000);
+		CHECK(link.count.dropped_queue + link.count.dropped_early > 1000);
+		while (nl_link_next_ns(&link) != UINT64_MAX) {
+			now_ns += MS;
+			nl_link_serve(&link, now_ns);
+			while (nl_link_first(&link) && nl_link_first(&link)->depart_ns <= now_ns)
+				take();
+		}
+		CHECK(link.count.packets == link.count.out_packets + nl_link_dropped(&link));
+		CHECK(link.ring.used_B == 0 && link.unsent_packets == 0);
+		nl_link_close(&link);
+	}
+	opened(&(struct nl_link_opts){.rate_bps = 1000000});
+}
+
 static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)
 {
 	uint32_t expected = 0;
