@@ -314,7 +314,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         content = serialize(self)
         for name in self.left_out:
             if is_default(self, name):
-                del content[name]
+                content.pop(name, None)  # absent already where defaults are excluded
         # Python keeps the word for itself
         return {"with" if key == "with_" else key: value for key, value in content.items()}
 

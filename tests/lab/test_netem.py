@@ -12,12 +12,13 @@ from lab_study import lab_study
 from pydantic import ValidationError
 from refusals import refused
 
+import netlab
 from netlab.errors import Unsupported
 from netlab.lab import emulator
 from netlab.lab.emulator import EmulatorSettings, KernelFeatures, NetemSettings
 from netlab.lab.namespaces import tool
 from netlab.lab.topology import Topology, topology
-from netlab.study import Emulator, LabLink, Study
+from netlab.study import Emulator, LabLink, Study, load
 
 ALL = KernelFeatures(netem=True, rate=True, seed=True)
 NONE = KernelFeatures(netem=False, rate=False, seed=False)
@@ -345,3 +346,16 @@ def test_keys_that_came_later_are_in_a_digest_only_where_they_are_used():
     assert used.model_dump(mode="json")["reverse"] == {"rate_Mbps": 1.0}
     assert Emulator.model_validate(used.model_dump(mode="json")) == used
     assert study(rate_Mbps=5.0).digest() != study(rate_Mbps=5.0, reverse={"loss": 0.1}).digest()
+
+
+def test_a_study_of_two_names_with_an_emulator_is_a_file_to_edit(tmp_path):
+    levels = {"reverse_rate_Mbps": [1, 2], "queue_discipline": ["fifo", "codel"]}
+    made = netlab.Study.between("l", "r", rate_Mbps=10, burst_B=20_000, reverse_loss=0.1, **levels)
+    made.to_yaml(tmp_path / "mine.yml")
+    again = load(tmp_path / "mine.yml")
+    emulator = next(iter(again.paths.values())).link.emulator
+    assert (emulator.burst_B, emulator.reverse.loss) == (20_000, 0.1)
+    assert again.factors.given() == {
+        "queue_discipline": ("fifo", "codel"),
+        "reverse_rate_Mbps": (1.0, 2.0),
+    }
