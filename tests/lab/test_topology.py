@@ -141,6 +141,6 @@ def test_a_factor_of_the_path_may_add_an_emulator():
         factors={"rtt_ms": [0, 20], "rate_Mbps": [100]},
     )
     found = {path.name: path.emulator for path in topology(study).paths}
-    assert found["a-b+rtt_ms=0+rate_Mbps=100"].delay_us == (0, 0)
-    assert found["a-b+rtt_ms=20+rate_Mbps=100"].delay_us == (10_000, 10_000)
-    assert {settings.rate_bps for settings in found.values()} == {100_000_000}
+    assert [way.delay_us for way in found["a-b+rtt_ms=0+rate_Mbps=100"].ways] == [0, 0]
+    assert [way.delay_us for way in found["a-b+rtt_ms=20+rate_Mbps=100"].ways] == [10_000] * 2
+    assert {way.rate_bps for one in found.values() for way in one.ways} == {100_000_000}

@@ -225,10 +225,11 @@ def test_the_paths_are_emulated_by_netlab_as_long_as_asked_and_only_rates_have_a
     for cell in EmulatorPlan().cells:
         path = paths[cell.path]
         assert path.emulated_with == "netlab"
-        assert sum(path.emulator.delay_us) == pytest.approx(1e3 * cell.rtt_ms)
+        assert sum(way.delay_us for way in path.emulator.ways) == pytest.approx(1e3 * cell.rtt_ms)
         rate_Mbps = getattr(cell, "rate_Mbps", 0) or getattr(cell, "load", IDLE).rate_Mbps or 0
-        assert path.emulator.rate_bps == 1e6 * rate_Mbps
-        assert (path.emulator.queue_B > 0) == (rate_Mbps > 0)
+        for way in path.emulator.ways:
+            assert way.rate_bps == 1e6 * rate_Mbps
+            assert (way.queue_B > 0) == (rate_Mbps > 0)
 
 
 def test_the_load_lasts_longer_than_the_pings_and_fills_no_more_than_its_pace():
