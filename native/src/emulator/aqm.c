@@ -43,7 +43,7 @@ void nl_aqm_free(struct nl_aqm *q)
 /* -- packets of a flow ---------------------------------------------------------------- */
 
 /* Double the nodes. 0, or -1 at the limit or without memory. */
-static int grow(struct nl_aqm *q)
+static int nodes_grow(struct nl_aqm *q)
 {
 	uint32_t nodes = q->nodes ? 2 * q->nodes : FIRST_NODES;
 	struct nl_aqm_node *more;
@@ -61,11 +61,11 @@ static int grow(struct nl_aqm *q)
 	return 0;
 }
 
-static int append(struct nl_aqm *q, struct nl_aqm_flow *flow, const struct nl_aqm_packet *packet)
+static int flow_append(struct nl_aqm *q, struct nl_aqm_flow *flow, const struct nl_aqm_packet *packet)
 {
 	uint32_t at = q->unused;
 
-	if (at == NONE && grow(q))
+	if (at == NONE && nodes_grow(q))
 		return -1;
 	at = q->unused;
 	q->unused = q->node[at].next;
@@ -82,7 +82,7 @@ static int append(struct nl_aqm *q, struct nl_aqm_flow *flow, const struct nl_aq
 	return 0;
 }
 
-static int pop(struct nl_aqm *q, struct nl_aqm_flow *flow, struct nl_aqm_packet *packet)
+static int flow_pop(struct nl_aqm *q, struct nl_aqm_flow *flow, struct nl_aqm_packet *packet)
 {
 	uint32_t at = flow->first;
 
@@ -123,7 +123,7 @@ static int codel_pop(struct nl_aqm *q, struct nl_aqm_flow *flow, uint64_t now_ns
 	struct nl_codel *c = &flow->codel;
 
 	*may_drop = 0;
-	if (!pop(q, flow, packet)) {
+	if (!flow_pop(q, flow, packet)) {
 		c->first_above_ns = 0;
 		return 0;
 	}
@@ -194,7 +194,7 @@ static void drop_from_longest(struct nl_aqm *q)
 		if (q->flow[i].bytes > longest->bytes)
 			longest = &q->flow[i];
 	half_B = longest->bytes / 2;
-	for (int i = 0; i < BATCH && (!i || longest->bytes > half_B) && pop(q, longest, &packet); i++)
+	for (int i = 0; i < BATCH && (!i || longest->bytes > half_B) && flow_pop(q, longest, &packet); i++)
 		q->dropped(q->context, &packet, NL_DROP_LIMIT);
 }
 
@@ -239,7 +239,7 @@ static void fq_put(struct nl_aqm *q, const struct nl_aqm_packet *packet)
 	uint32_t at = packet->flow % NL_AQM_FLOWS;
 	struct nl_aqm_flow *flow = &q->flow[at];
 
-	if (append(q, flow, packet)) {
+	if (flow_append(q, flow, packet)) {
 		q->dropped(q->context, packet, NL_DROP_LIMIT);
 		return;
 	}
@@ -325,7 +325,7 @@ void nl_aqm_put(struct nl_aqm *q, const struct nl_aqm_packet *packet, uint64_t n
 		q->dropped(q->context, packet, NL_DROP_LIMIT);
 	else if (q->opts.discipline == NL_PIE && pie_drops(q))
 		q->dropped(q->context, packet, NL_DROP_EARLY);
-	else if (append(q, q->flow, packet))
+	else if (flow_append(q, q->flow, packet))
 		q->dropped(q->context, packet, NL_DROP_LIMIT);
 }
 
@@ -339,7 +339,7 @@ int nl_aqm_take(struct nl_aqm *q, struct nl_aqm_packet *packet, uint64_t now_ns)
 		return codel_take(q, q->flow, now_ns, packet);
 	if (q->opts.discipline == NL_PIE)
 		pie_until(q, now_ns);
-	any = pop(q, q->flow, packet);
+	any = flow_pop(q, q->flow, packet);
 	if (any)
 		q->pie.delay_ns = now_ns - packet->arrived_ns;
 	return any;

@@ -58,7 +58,7 @@ static int parse_numbers(struct nl_request *request, const char *key, uint64_t o
 	return NL_OK;
 }
 
-static int discipline(struct nl_request *request, uint64_t *out, struct nl_err *err)
+static int parse_discipline(struct nl_request *request, uint64_t *out, struct nl_err *err)
 {
 	const char *name = nl_request_get(request, "discipline");
 
@@ -93,7 +93,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 		value *= link_option[i].unit;
 		memcpy((char *)&changed + link_option[i].at, &value, sizeof(value));
 	}
-	if (discipline(request, &changed.discipline, err))
+	if (parse_discipline(request, &changed.discipline, err))
 		return err->code;
 	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
 	plan->forget = drop_at && strcmp(drop_at, "0") == 0;

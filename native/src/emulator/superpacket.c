@@ -143,7 +143,7 @@ uint32_t nl_superpacket_flow(const struct nl_superpacket *sp, const uint8_t *fra
 	const uint8_t *ip = frame + NL_VNET_B;
 	int v4 = sp->version == 4, protocol = v4 ? ip[9] : ip[6];
 	uint32_t from = v4 ? 12 : 8, to = v4 ? 20 : IPV6_B, at = v4 ? (ip[0] & 15u) * 4 : IPV6_B;
-	int whole = !v4 || !(get16(ip + 6) & MORE_FRAGMENTS_OR_OFFSET);
+	int whole = !v4 || !(be16_get(ip + 6) & MORE_FRAGMENTS_OR_OFFSET);
 	/* FNV-1a */
 	uint64_t hash = (UINT64_C(14695981039346656037) ^ seed) * UINT64_C(1099511628211);
 
