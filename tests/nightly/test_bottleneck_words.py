@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -74,12 +74,16 @@ def often_stopped(namespace: str) -> Iterator[None]:
         return [int(pid) for pid, line in lines.items() if b"\0agent\0" in line.read_bytes()]
 
     def stop_again() -> None:
+        found: list[int] = []
         while not over.is_set():
-            with suppress(OSError):
-                for pid in agents():
+            try:  # each visit has an agent of its own
+                found = found or agents()
+                for pid in found:
                     os.kill(pid, signal.SIGSTOP)
                     over.wait(0.09)
                     os.kill(pid, signal.SIGCONT)
+            except OSError:
+                found = []
             over.wait(0.01)
 
     thread = threading.Thread(target=stop_again)
