@@ -124,10 +124,11 @@ NUMBERS = (
     *("sndbuf_B", "rcvbuf_B", "buffer_B", "receive_buffer_B"),
     *("cwnd_segments", "cwnd_t0_segments", "rate_variation_percent"),
     *("rwnd_limited_share", "sndbuf_limited_share", "interface_drops", "softnet_drops"),
+    *("idle_share", "closed_share", "sender_waited_share", "receiver_waited_share"),
     *("busiest_core_percent", "foreign_cpu_percent"),
     *(f"{end}_{of}_percent" for end in ENDS for of in ("cpu", "softirq")),
 )
-TEXTS = ("direction", "ceiling_source", "generator")
+TEXTS = ("direction", "ceiling_source", "generator", "congestion_in_force")
 """Columns of a record that a verdict depends on."""
 
 
