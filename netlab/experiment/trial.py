@@ -38,9 +38,8 @@ from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.steadiness import cut, unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
-from netlab.study.groups import DRAIN_S, FILL_PACKET, WARMUP_RTTS, sends_datagrams
 from netlab.study.flows import as_text as flows_text
-
+from netlab.study.groups import DRAIN_S, FILL_PACKET, WARMUP_RTTS, sends_datagrams
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Run, Visit
 from netlab.units import TCP_OPTIONS_MOST_B, udp_headers_B
@@ -149,7 +148,7 @@ def run_of(
         congestion=congestion,
         both=group.direction == "<->",
         buffer_B=sender.sndbuf_B,
-        rate_MBps=link_MBps(study, group.path),
+        rate_MBps=link_MBps(study, group.path, group),
         **options,
     )
     return sender, receiver, request

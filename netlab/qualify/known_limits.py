@@ -299,7 +299,7 @@ def _run(
         with truth.acts(place):
             made = measured(
                 lambda: core_run(sender, receiver, request, mtu_B=MTU_B),
-                setting=setting_of(study, group.path, MTU_B, facts=facts),
+                setting=setting_of(study, group.path, MTU_B, group=group, facts=facts),
                 timing=timing,
                 group=group,
                 endpoints=ends.values(),

@@ -170,7 +170,7 @@ static int check_numbers(const struct nl_option *option, const char *text, struc
 	const char *at = text, *end = text + strlen(text);
 
 	if (end - text >= NL_LIST_MAX)
-		return refuse(option, "the list is too long", err);
+		return option_refuse(option, "the list is too long", err);
 	for (int items = 1; *text; items++) {
 		uint64_t number, streams = 1;
 		int bad = nl_decimal_take(&at, end, &number);
