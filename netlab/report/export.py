@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import math
 import os
 import re
 import shutil
@@ -287,8 +288,9 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
 
 STANDARD: Final = "ua-1"
 DOCUMENT_SOURCE = "report.typ"
-NARROW_PT, NARROW_PERCENT = 500, 70
-"""A figure up to this width takes this share of the line."""
+LINE_PT, NARROW_PERCENT, LEAST_TEXT_PT = 470, 70, 7
+"""Length of a line; the least share of it that a figure takes, more where its smallest text would
+be smaller than the last."""
 
 MOST_ROWS = 60
 """Longest table that is printed whole; the site has all rows."""
@@ -304,6 +306,7 @@ _PRINTED = re.compile(r"Table (\d+): (.*)")
 _LONG_WORD = re.compile(r"\S{14,}")
 _JOINT = re.compile(r"[^\w\s]|_|\w{16}")
 _WIDTH = re.compile(r'<svg [^>]*width="([0-9.]+)pt"')
+_TEXT = re.compile(r"\bfont[^;\"]*?([0-9.]+)px")
 _LABEL = re.compile(r'aria-label="([^"]*)"')
 _DESCRIPTION = re.compile(r"<desc>(.*?)</desc>")
 
@@ -438,7 +441,14 @@ def _figures(site: Path, stem: str) -> list[dict[str, object]]:
         alt = html.unescape(label[1]) if label else stem
         words = [arrows(alt.partition(": ")[0].partition(". ")[0]) + "."]
         words += map(html.unescape, _DESCRIPTION.findall(svg))
-        percent = 100 if width is None or float(width[1]) > NARROW_PT else NARROW_PERCENT
+        percent = _percent(svg, float(width[1])) if width else 100
         place = f"figures/{file.name}"
         parts.append({"path": place, "alt": alt, "caption": " ".join(words), "percent": percent})
     return parts
+
+
+def _percent(svg: str, width_pt: float) -> int:
+    """Share of the line at which the smallest text of a figure can be read; at most the line."""
+    smallest_pt = min(map(float, _TEXT.findall(svg)), default=LEAST_TEXT_PT)
+    needed = math.ceil(100 * LEAST_TEXT_PT / smallest_pt * width_pt / LINE_PT)
+    return min(max(needed, NARROW_PERCENT), 100)

@@ -94,6 +94,20 @@ def test_a_table_stays_with_its_caption_is_cut_shows_markup_and_leaves_room_for_
     assert Table(pd.DataFrame({"n": [1]}), "c").head(60, "x").note == ""
 
 
+def test_text_of_a_figure_as_wide_as_a_line_has_seven_points(site):
+    """On a line of 166 mm."""
+    seen = 0
+    for stem in ("ceiling", "cost", "effects", "repeats", "streams"):
+        for figure in export._figures(site, stem):
+            svg = (site / figure["path"]).read_text()
+            width = float(re.search(r'<svg [^>]*width="([\d.]+)pt"', svg)[1])
+            sizes = re.findall(r'font[^;"]*?([\d.]+)px', svg)
+            size = min(map(float, sizes)) * 166 / 25.4 * 72 * figure["percent"] / 100 / width
+            assert size >= 7 or (width > 500 and figure["percent"] == 100), figure["path"]
+            seen += width <= 500
+    assert seen >= 5
+
+
 def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "index-1.svg").write_text("<svg")
