@@ -112,7 +112,7 @@ def test_a_study_asks_for_a_generator_of_another_package(tmp_path, generator, st
     ("module", "code"),
     [
         ("wing = Wing(generators={'iperf3': 'netlab_trex:TOOL'})", "E-WING-006"),
-        ("wing = Wing(generators={'trex': 'netlab_trex:TOOL'})\nTOOL = 1", "E-WING-007"),
+        ("wing = Wing(generators={'trex': 'netlab_trex:TOOL'})\nTOOL = 1", "E-TOOL-060"),
     ],
 )
 def test_a_generator_that_cannot_be_used_is_an_error_that_names_it(tmp_path, module, code):

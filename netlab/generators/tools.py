@@ -263,7 +263,7 @@ def tool_named(name: str) -> Tool:
         tool = wings.load(target)
         if not isinstance(tool, Tool) or tool.name != name:
             text = f"{target} is not a netlab.generators.Tool of the name {name}; mend its wing"
-            raise NetlabError(text, code="E-WING-007")
+            raise NetlabError(text, code="E-TOOL-060")
     return replace(tool, program=os.environ.get(tool.variable) or tool.program)
 
 

@@ -240,7 +240,7 @@ class WordsPlan:
 # Measure the truths.
 
 
-def measure_words(plan: WordsPlan, *, progress: Callable[[dict], None]) -> Words:
+def measure_words(plan: WordsPlan, *, progress: Callable[[dict], None]) -> KnownLimits:
     found = shutil.which("nft", path=SEARCH_PATH)
     check(found, "nft", None, "is not installed; a policer needs it", "E-CALIBRATION-021")
     study = plan.study
@@ -264,7 +264,7 @@ def measure_words(plan: WordsPlan, *, progress: Callable[[dict], None]) -> Words
                     counted += not sample["left_out"]
                     if counted == plan.repeats:
                         break
-    return Words(plan, samples, facts)
+    return KnownLimits(plan, samples, facts)
 
 
 STORED = (
@@ -325,7 +325,7 @@ NOTE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class KnownLimits:
     plan: WordsPlan
     samples: list[dict]
     machine: dict

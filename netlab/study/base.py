@@ -66,8 +66,7 @@ class _Installed:
     def check(name: str) -> str:
         if name not in GENERATORS and name not in wings.generators(GENERATORS):
             known = ", ".join(map(repr, (*GENERATORS, *wings.generators())))
-            expected = f"{known}, or one that an installed wing offers"
-            raise PydanticCustomError("literal_error", "{expected}", {"expected": expected})
+            raise ValueError(f"expected {known}, or one that an installed wing offers")
         return name
 
     def __get_pydantic_core_schema__(self, _type: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

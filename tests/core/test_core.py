@@ -55,7 +55,8 @@ def test_numbers_within_their_limits_are_taken(option, data):
     try:
         core.check_options(role, **given_settings)
     except CoreError as error:  # options that exclude each other, or ask for too much together
-        assert error.reason == "limit" or option.name in ("bytes", "window_ms", "port")
+        together = ("bytes", "window_ms", "port", "ends_ms")
+        assert error.reason == "limit" or option.name in together
 
 
 @settings(deadline=None)

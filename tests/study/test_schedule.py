@@ -17,6 +17,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, Timing, load
 from netlab.study.base import Precision, duration_s
+from netlab.study.groups import limits_of
 from netlab.study.keys import provenance_key
 from netlab.study.schedule import (
     OVERHEAD_RTTS,
@@ -316,7 +317,7 @@ def test_another_generator_takes_longer_besides_its_window(study):
     run = visits(study)[0].runs[0]
     other = dataclasses.replace(run, group=run.group.model_copy(update={"generator": "iperf3"}))
     assert measuring_s(study, [other]) == measuring_s(study, [run])
-    took_s = OVERHEAD_S["iperf3"] - OVERHEAD_S["netlab"]
+    took_s = limits_of("iperf3").overhead_s - OVERHEAD_S["netlab"]
     assert run_s(study, other) - run_s(study, run) == pytest.approx(took_s)
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from netlab.measure.bottleneck import VERDICTS
 from netlab.qualify.commands import calibrate_command
-from netlab.qualify.known_limits import LEAST_RIGHT, TRUTHS, Words, WordsPlan
+from netlab.qualify.known_limits import LEAST_RIGHT, TRUTHS, KnownLimits, WordsPlan
 
 LOSS = next(truth for truth in TRUTHS if truth.word == "loss")
 LINK = next(truth for truth in TRUTHS if truth.word == "link")
@@ -19,10 +19,10 @@ def sample(truth, word: str, *, left_out: bool = False) -> dict:
     return {"truth": truth.name, "expected": truth.word, "word": word, "left_out": left_out}
 
 
-def words(*of_loss: str, left_out: int = 0) -> Words:
+def words(*of_loss: str, left_out: int = 0) -> KnownLimits:
     right = [sample(LINK, "link") for _ in range(10)]
     others = [sample(LOSS, "foreign CPU", left_out=True) for _ in range(left_out)]
-    return Words(PLAN, [*right, *(sample(LOSS, word) for word in of_loss), *others], {})
+    return KnownLimits(PLAN, [*right, *(sample(LOSS, word) for word in of_loss), *others], {})
 
 
 def test_every_word_but_unknown_and_those_of_buses_and_bonds_has_a_truth():
