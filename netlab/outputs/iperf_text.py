@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -279,11 +279,11 @@ class Iperf2Run(PrintedRun):
             local_sends = not self.is_server
         elif not self.is_server:
             local_sends = both or not (self.reversed_run or "*" in stars)
-        for index, flow in enumerate(flows):
+        for index, (flow, star) in enumerate(zip(flows, sorted(stars) or [""], strict=True)):
             if local_sends == (index == 0):
                 flows[index] = self._sent(flow)
             else:
-                flows[index] = self._received(flow)
+                flows[index] = self._received(flow, {n for s, n in self.lines if s == star})
         counted = not self.udp or all(flow.datagrams for flow in flows)
         expect(counted, self.first, "a UDP run without its datagrams", "E-IMPORT-070")
         rtts = {"connect_rtt_us": self.connect_rtt_us} if self.connect_rtt_us else {}
@@ -304,14 +304,14 @@ class Iperf2Run(PrintedRun):
         count = sum_of(self.sent.values())
         reports = [lines for lines in self.reports.values() if lines]
         if len(reports) == flow.streams:
-            flow = self._received(_flow_of(reports, flow.streams))
+            flow = self._received(_flow_of(reports, flow.streams), self.reports.keys())
             ends["measured_at"] = "receiver"
         if self.sent:
             flow = replace(flow, datagrams=replace(flow.datagrams or Datagrams(), sent=count))
         return replace(flow, **ends)
 
-    def _received(self, flow: Flow) -> Flow:
-        late = sum(number for name, number in self.late.items() if name != "SUM")
+    def _received(self, flow: Flow, names: Collection[str]) -> Flow:
+        late = sum(self.late[name] for name in self.late.keys() & names if name != "SUM")
         datagrams = flow.datagrams and replace(flow.datagrams, reordered=late)
         ends: dict[str, Any] = {"measured_at": "receiver", "received_B": flow.window_B}
         return replace(flow, **ends, datagrams=datagrams)

@@ -466,6 +466,15 @@ def test_iperf2_both_ways_by_a_connection_back_has_each_with_its_end(name, runs)
     ]
 
 
+@pytest.mark.parametrize("end", ["", "-server"])
+def test_iperf2_both_ways_over_udp_has_the_datagrams_of_each(end):
+    (record,) = parse(recorded(f"iperf2-dual-udp{end}.txt"))
+    assert record.client_sends and [flow.streams for flow in record.flows] == [2, 2]
+    counted = [flow.datagrams for flow in record.flows]
+    assert [(one.received, one.lost) for one in counted] == [(10209, 1), (10208, 0)]
+    assert [one.reordered for one in counted] == [1, 0]
+
+
 def test_a_client_after_a_servers_log_is_a_run_of_its_own():
     server, client = recorded("iperf2-server.txt"), recorded("iperf2-tcp.txt")
     runs = [*parse(server), *parse(client)]

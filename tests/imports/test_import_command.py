@@ -73,7 +73,7 @@ def test_every_recorded_file_becomes_a_row(tmp_path):
     assert list(runs["order"]) == list(range(len(ACCEPTED)))
     assert (runs["goodput_MBps"].isna() == runs["sent_MBps"].notna()).all()
     assert (runs["goodput_MBps"].isna() == runs["flags"].eq("sender_only")).all()
-    assert (runs["direction"] == "<->").sum() == 9
+    assert (runs["direction"] == "<->").sum() == 11
     udp = runs[runs["generator"].str.endswith("-udp")]
     assert len(udp) == sum("-udp" in name for name in ACCEPTED) == udp["lost_percent"].notna().sum()
     assert runs["lost_percent"].notna().sum() == len(udp) and set(udp["congestion"]) == {""}

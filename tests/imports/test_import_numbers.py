@@ -114,6 +114,8 @@ DATAGRAMS = {
     "iperf3-text-udp-server.txt": Datagrams(893, 876, 17, 231, 72),
     "iperf3-text-udp-bidir.txt": Datagrams(1786, 1786, 0, 7, None),
     "iperf2-csv-udp.txt": Datagrams(178334, 176148, 2186, 1.0, 7),
+    "iperf2-dual-udp.txt": Datagrams(20420, 20417, 1, 0.75, 1),
+    "iperf2-dual-udp-server.txt": Datagrams(20420, 20417, 1, 0.75, 1),
     "iperf2-udp-report.txt": Datagrams(1792, 1756, 34, 234, 144),
     "iperf2-udp-server.txt": Datagrams(1790, 1755, 35, 242.5, 144),
     "nuttcp-udp.txt": Datagrams(153, 153, 0, None, None),
