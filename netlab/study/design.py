@@ -266,7 +266,8 @@ class Study(Model, title="A study"):
             where = f"groups: {group.name}: {label}"
             for value in chosen or ():
                 if value not in levels:
-                    raise ValueError(f"{where}: the study has no level {value!r}")
+                    text = f"the study has no level {value!r}; add it to those of the study"
+                    raise ValueError(f"{where}: {text}")
             if chosen is not None and len(set(chosen)) < len(chosen):
                 raise ValueError(f"{where}: a level is given twice")
         if not self.levels(group):
@@ -387,6 +388,7 @@ class Study(Model, title="A study"):
                 group.flows,
                 streams=group.streams or self.streams,
                 congestion=group.congestion or self.congestion or "",
+                of_group=group.congestion or "",
                 warmup_s=warmup_s,
                 over_s=warmup_s + timing.seconds,
                 interval_s=timing.interval_ms / 1e3,

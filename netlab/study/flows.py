@@ -106,21 +106,23 @@ def refusal(
     *,
     streams: Iterable[int],
     congestion: str,
+    of_group: str,
     warmup_s: float,
     over_s: float,
     interval_s: float,
 ) -> str:
     """Reason why runs cannot have these flows; empty when they can.
 
-    ``congestion`` is that of flows that name none, and a run is over after ``over_s``.
+    ``congestion`` is that of flows that name none, ``of_group`` the one that their group names
+    itself, and a run is over after ``over_s``.
     """
     if len(flows) > MOST:
         return f"at most {MOST} entries, not {len(flows)}; `count` says how many flows one has"
     if other := [number for number in streams if number % total(flows)]:
         return f"are {total(flows)}, and streams {other[0]}; give `streams: [{total(flows)}]`"
     named = [flow.congestion for flow in flows if flow.congestion]
-    if named and len(named) == len(flows) and congestion:
-        return f"all name their congestion control, so that {congestion!r} is of none; leave it out"
+    if named and len(named) == len(flows) and of_group:
+        return f"all name their congestion control, so that {of_group!r} is of none; leave it out"
     if named and len(named) < len(flows) and (not congestion or "+" in congestion):
         return "some name no congestion control; give each one, or the group or study one for them"
     return _times_refusal(flows, warmup_s, over_s, interval_s)

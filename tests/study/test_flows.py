@@ -75,7 +75,7 @@ def test_stacks_are_joined_as_they_are_dealt(entries, default, joined):
     [
         (PAIR, {"streams": [4]}, "are 5, and streams 4; give `streams: [5]`"),
         ([*PAIR[:1] * 9], {"streams": [9]}, "at most 8 entries"),
-        (PAIR, {"congestion": "reno"}, "'reno' is of none"),
+        (PAIR, {"group": {"congestion": "reno"}}, "'reno' is of none"),
         (PAIR, {"factors": {"congestion": ["reno"]}}, "'reno' is of none"),
         ([{"congestion": "bbr"}, {"count": 4}], {}, "some name no congestion control"),
         ([{}, {"count": 4, "start_s": 7.5}], {}, "a run is over after 7 s"),
@@ -95,6 +95,11 @@ def test_flows_that_a_run_cannot_have_are_refused_with_the_reason(tmp_path, entr
     with pytest.raises(BadInput, match="flows") as refused:
         load(written(tmp_path, entries, **more))
     assert reason in str(refused.value)
+
+
+def test_the_congestion_control_of_a_study_is_for_its_other_groups(tmp_path):
+    study = load(written(tmp_path, congestion="reno"))
+    assert study.congestion_of(study.groups[0]) == "bbr+4*cubic"
 
 
 def test_the_short_form_lasts_as_long_as_the_flows_need(tmp_path):
