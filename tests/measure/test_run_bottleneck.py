@@ -83,6 +83,7 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("slow receiver", CLOSED),
         ("slow receiver", CLOSED | LONG | {"goodput_MBps": 4.0}),
         ("window", {"closed_share": 0.2, "rwnd_limited_share": 0.9}),
+        ("slow receiver", {"closed_share": 0.4, "rwnd_limited_share": 0.5}),
         ("slow sender", QUIET),
         ("slow sender", QUIET | {"rwnd_limited_share": 0.9, "sndbuf_limited_share": 0.9}),
         ("pacing", QUIET | {"pacing_MBps": 510.0}),
