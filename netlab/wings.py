@@ -78,8 +78,8 @@ def wings() -> dict[str, Wing]:
     return found
 
 
-def _merged(kind: str) -> dict[str, Any]:
-    """One mapping of all wings; two wings cannot offer the same name."""
+def _merged(kind: str, core: Collection[str] = ()) -> dict[str, Any]:
+    """One mapping of all wings; no two offer the same name, and none one of the core."""
     found: dict[str, Any] = {}
     for name, wing in wings().items():
         offered = getattr(wing, kind)
@@ -87,16 +87,15 @@ def _merged(kind: str) -> dict[str, Any]:
             text = f"the wing {name} and another one offer {taken[0]}; remove one of them"
             raise NetlabError(text, code="E-WING-004")
         found |= offered
+    if taken := sorted(found.keys() & set(core)):
+        text = f"a wing offers the {kind[:-1]} {taken[0]}, which netlab has; remove that wing"
+        raise NetlabError(text, code="E-WING-005")
     return found
 
 
 def commands(core: Collection[str] = ()) -> dict[str, Command]:
     """Commands of all wings; none has the name of a command of the core."""
-    found = _merged("commands")
-    if taken := sorted(found.keys() & set(core)):
-        text = f"a wing offers the command {taken[0]}, which netlab has; remove that wing"
-        raise NetlabError(text, code="E-WING-005")
-    return found
+    return _merged("commands", core)
 
 
 def names() -> dict[str, str]:
@@ -109,11 +108,7 @@ def _all(kind: str) -> tuple[str, ...]:
 
 def generators(core: Collection[str] = ()) -> dict[str, str]:
     """Generators of all wings; none has the name of one of the core."""
-    found = _merged("generators")
-    if taken := sorted(found.keys() & set(core)):
-        text = f"a wing offers the generator {taken[0]}, which netlab has; remove that wing"
-        raise NetlabError(text, code="E-WING-006")
-    return found
+    return _merged("generators", core)
 
 
 def pages() -> list[Any]:

@@ -111,7 +111,7 @@ def test_a_study_asks_for_a_generator_of_another_package(tmp_path, generator, st
 @pytest.mark.parametrize(
     ("module", "code"),
     [
-        ("wing = Wing(generators={'iperf3': 'netlab_trex:TOOL'})", "E-WING-006"),
+        ("wing = Wing(generators={'iperf3': 'netlab_trex:TOOL'})", "E-WING-005"),
         ("wing = Wing(generators={'trex': 'netlab_trex:TOOL'})\nTOOL = 1", "E-TOOL-060"),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_generator_that_cannot_be_used_is_an_error_that_names_it(tmp_path, mod
     show = "import netlab.generators as g; g.tool_named('trex')"
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=env)
     assert done.returncode == 1 and "trex" in done.stderr, done
-    if code == "E-WING-006":
+    if code == "E-WING-005":
         shown = netlab("schema", env=env, cwd=tmp_path)
         assert shown.stderr.endswith(f"[{code}]\n"), shown
     else:
