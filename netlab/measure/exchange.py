@@ -24,6 +24,11 @@ PROBES = {"udp": 1, "tcp": 2, "both": 3}
 """Option `latency_probe` of a run's agents."""
 
 ACCEPT_MS = 5000
+"""Timeout for the streams of a run to connect and start."""
+
+STREAM_MS, STREAMS_MS_MOST = 250, 15_000
+"""Further timeout a stream, and of all: a lost SYN is sent again after 1, 3, 7 and 15 s."""
+
 GRACE_S = 5.0
 FIXED_BYTES_S = 7200.0
 """Timeout of a run of fixed bytes; its agents abort when its streams stall."""
@@ -33,6 +38,14 @@ TRACED = ("rtt_us", "cwnd_segments", "retransmits")
 """Tables of a trace."""
 
 RESULTS = ("gen_result", "sink_result")
+
+
+def arrival_ms(streams: int) -> int:
+    """Timeout for all streams to connect and start, ms.
+
+    Their first packets come at once, so that many overflow a short queue.
+    """
+    return ACCEPT_MS + min(STREAM_MS * (streams - 1), STREAMS_MS_MOST)
 
 
 def result_fault(result: dict, streams: int) -> str | None:
@@ -345,6 +358,7 @@ def measure(
     inboxes = {side.host: _Inbox(side, runs, request.streams, now) for side in (sender, receiver)}
     lasting: Words = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
     extra_s = request.latency.extra_s
+    arrive_ms = arrival_ms(request.streams)
     allowed_s = (request.warmup_ms + request.window_ms) / 1e3 + extra_s
     if request.bytes_per_stream:
         lasting, allowed_s = {"bytes": request.bytes_per_stream}, FIXED_BYTES_S
@@ -354,7 +368,7 @@ def measure(
             sink: Words = {"bind": to.own_address, "from": of.address}
             if to.ports:
                 sink["port"] = to.port
-            sink |= {"receive": request.receive, "accept_ms": ACCEPT_MS + round(1e3 * extra_s)}
+            sink |= {"receive": request.receive, "accept_ms": arrive_ms + round(1e3 * extra_s)}
             sink |= {"window_ms": request.window_ms, **_asked(to, request)}
             to.channel.send("sink", run=number, token=token, **sink)
         ports = [
@@ -363,10 +377,10 @@ def measure(
         ]
         for (of, to), number, token, port in zip(directions, runs, tokens, ports, strict=True):
             gen: Words = {"to": to.address, "from": of.own_address, "port": port}
-            gen |= {"connect_ms": ACCEPT_MS, **lasting, **_asked(of, request, to=to)}
+            gen |= {"connect_ms": arrive_ms, **lasting, **_asked(of, request, to=to)}
             of.channel.send("gen", run=number, token=token, **gen)
         deadline = now() + GRACE_S + allowed_s
-        deadline += (TAIL_MS + ACCEPT_MS + request.drain_ms) / 1e3
+        deadline += (TAIL_MS + arrive_ms + request.drain_ms) / 1e3
         directed = tuple(
             Direction(
                 gen=inboxes[of.host].wait("gen_result", number, deadline),

@@ -15,11 +15,13 @@ from netlab.measure.exchange import (
     ACCEPT_MS,
     FIXED_BYTES_S,
     GRACE_S,
+    STREAM_MS,
     TAIL_MS,
     Direction,
     Emulated,
     RunEnd,
     _Inbox,
+    arrival_ms,
     measure,
 )
 from netlab.measure.flags import EMULATOR_LATE_US, flags_of
@@ -63,13 +65,21 @@ def test_an_end_behind_nat_and_a_firewall_binds_what_it_has():
     assert sink["port"] in (5201, 5202, 5203)
 
 
+def test_many_streams_have_longer_to_arrive_through_a_short_queue():
+    """A SYN lost four times is sent for the fifth time after 15 s."""
+    assert arrival_ms(1) == 5000
+    assert 15_000 > arrival_ms(40) > 14_000
+    assert arrival_ms(10_000) == 20_000
+
+
 def test_both_ends_get_the_same_run():
     sink, gen = asked(request(streams=3))
     for words in (sink, gen):
         assert (words["streams"], words["record_B"], words["congestion"]) == (3, 65536, "cubic")
         assert words["force_buffer"] == 1
         assert (words["warmup_ms"], words["window_ms"], words["interval_ms"]) == (300, 1000, 100)
-    assert (sink["accept_ms"], sink["drain_ms"]) == (ACCEPT_MS, 5000)
+    assert sink["accept_ms"] == gen["connect_ms"] == ACCEPT_MS + 2 * STREAM_MS
+    assert sink["drain_ms"] == 5000
     assert gen["tail_ms"] == TAIL_MS
     assert gen["drain_ms"] == 5000 and "bytes" not in gen
     assert 0 <= sink["run"] < 2**63
@@ -206,7 +216,7 @@ class Chatter(ScriptedAgent):
 
 
 FIXED = {"warmup_ms": 0, "window_ms": 0, "bytes_per_stream": 1}
-LONGEST_S = 1.3 + (TAIL_MS + ACCEPT_MS + 5000) / 1e3
+LONGEST_S = 1.3 + (TAIL_MS + arrival_ms(2) + 5000) / 1e3
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from test_exchange import asked, request
 from test_flags import MTU_B, foreign_traffic_run
 
 from netlab.analysis.cells import timelines
-from netlab.measure.exchange import ACCEPT_MS, Direction
+from netlab.measure.exchange import Direction, arrival_ms
 from netlab.measure.flags import foreign_traffic
 from netlab.measure.record import interval_rows, latency_columns, probe_fault
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
@@ -144,7 +144,7 @@ def test_both_agents_are_asked_for_the_probe_and_have_time_for_it():
         probe = {name: words[name] for name in words if name.startswith("latency_")}
         assert probe.pop("latency_probe") == 3
         assert probe == {"latency_interval_ms": 20, "latency_idle_ms": 1000, "latency_dscp": 46}
-    assert sink["accept_ms"] == ACCEPT_MS + 2000
+    assert sink["accept_ms"] == arrival_ms(2) + 2000
     for probe, ways in (("udp", 1), ("tcp", 2)):
         assert asked(request(latency=Latency(probe=probe)))[0]["latency_probe"] == ways
     for words in asked():
