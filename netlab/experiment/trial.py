@@ -35,7 +35,7 @@ from netlab.measure.record import (
     with_upper_bound,
 )
 from netlab.measure.segment import packet_size, tcp_rtt_s
-from netlab.measure.steadiness import cut, unsteady, variation_percent
+from netlab.measure.steadiness import cut, may_be_halved, unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
 from netlab.study.flows import as_text as flows_text
@@ -305,8 +305,8 @@ def measured(
     intervals = interval_rows(run_id, outcome.flows)
     row["rate_variation_percent"] = variation_percent(intervals)
     forced = group.force_loss_at_s is not None  # its step is the study's
-    losses = row.get("retransmits") != 0
-    step = None if forced else unsteady(cut(intervals, outcome.together_s), losses=losses)
+    cut_intervals = cut(intervals, outcome.together_s)
+    step = None if forced else unsteady(cut_intervals, halved=may_be_halved(row))
     foreign = foreign_load(outcome, emulated)
     largest = foreign.largest if foreign else ""
     flags = flags_of(

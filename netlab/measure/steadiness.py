@@ -18,15 +18,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netlab.measure.bottleneck import BUSY_CORE_PERCENT
+
 LEAST_INTERVALS = 10
 """Fewest intervals of a window for a test; of fewer, a change cannot be told from noise."""
 
 LEAST_BEFORE, LEAST_AFTER = 1, 3
 """Fewest intervals with bytes on either side. What is left of one timeout is not a later side."""
 
-FALL, FALL_WITH_LOSS = 1.5, 2.5
-"""Least ratio of the rates: other programs take a third of a CPU; a loss halves a window, and the
-recovery costs a further round trip."""
+FALL, FALL_FURTHER = 1.5, 2.5
+"""Least ratio of the rates: other programs take a third of a CPU. A loss halves a window, and the
+recovery costs a further round trip; a scheduler that moves two threads to one CPU halves a rate."""
 
 STAYS = 1.25
 """Largest ratio of the later half of what follows a step over its earlier half: a window that
@@ -63,8 +65,11 @@ def rate_text(rate_MBps: float) -> str:
     return f"{rate_MBps:,.0f}" if rate_MBps >= 100 else f"{rate_MBps:.3g}"
 
 
-def step_of(moved_B: np.ndarray, lengths_s: np.ndarray, *, losses: bool) -> Step | None:
-    """The step of consecutive intervals, if there is one."""
+def step_of(moved_B: np.ndarray, lengths_s: np.ndarray, *, halved: bool) -> Step | None:
+    """The step of consecutive intervals, if there is one.
+
+    ``halved`` says that something else than the path may have halved the rate.
+    """
     n = len(moved_B)
     if n < LEAST_INTERVALS or not moved_B.sum() > 0:
         return None
@@ -79,7 +84,7 @@ def step_of(moved_B: np.ndarray, lengths_s: np.ndarray, *, losses: bool) -> Step
     busy = moved_B > 0
     if busy[:k].sum() < LEAST_BEFORE or busy[k:].sum() < LEAST_AFTER:
         return None
-    if before < (FALL_WITH_LOSS if losses else FALL) * after or not _stays(
+    if before < (FALL_FURTHER if halved else FALL) * after or not _stays(
         moved_B[k:], lengths_s[k:]
     ):
         return None
@@ -178,14 +183,20 @@ class Unsteady:
         }
 
 
-def unsteady(intervals: Sequence[Mapping], *, losses: bool) -> Unsteady | None:
-    """The step of a run's directions; None of a steady run."""
+def may_be_halved(row: Mapping) -> bool:
+    """Whether a loss, or a scheduler of a full core, may have halved the rate of a run."""
+    busiest_percent = row.get("busiest_core_percent")
+    return row.get("retransmits") != 0 or (busiest_percent or 0) >= BUSY_CORE_PERCENT
+
+
+def unsteady(intervals: Sequence[Mapping], *, halved: bool) -> Unsteady | None:
+    """The step of a run's directions; None of a steady run. ``halved`` as of `step_of`."""
     found, sustained_MBps = [], 0.0
     for part in intervals:
         moved_B, lengths_s = in_window(part)
         if not len(moved_B):
             continue
-        if step := step_of(moved_B, lengths_s, losses=losses):
+        if step := step_of(moved_B, lengths_s, halved=halved):
             found.append((step.at_s, part["direction"], step))
             sustained_MBps += step.after_MBps
         else:

@@ -150,7 +150,7 @@ def test_a_path_whose_pace_is_timeouts_is_not_stalled():
 
 
 def test_a_burst_is_flagged_unless_a_load_on_a_host_explains_it():
-    step = unsteady(intervals([9000] * 10 + [1000] * 20), losses=True)
+    step = unsteady(intervals([9000] * 10 + [1000] * 20), halved=True)
     row, disturbed = {**FINE}, FINE | {"steal_percent": 9.0}
     given = (outcome(), [], [], BUSY, TIMING)
     assert "until 1 s, then 0.01 MB/s" in flags_of(row, *given, step=step)["unsteady"]

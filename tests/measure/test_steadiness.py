@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from netlab.measure.steadiness import LEAST_INTERVALS, cut, unsteady
+from netlab.measure.steadiness import LEAST_INTERVALS, cut, may_be_halved, unsteady
 
 # MB of every 40 ms of runs of two seconds through tc's tbf: 20 MB/s, and a credit of 400 MB that
 # earlier runs had used in part. The first rate is that of a busy processor.
@@ -34,20 +34,20 @@ def samples(moved_MB: list[float], length_s: float = 0.04, direction: str = "for
 
 @pytest.mark.parametrize("at_s", BUCKET)
 def test_the_end_of_a_token_buckets_credit_is_found(at_s):
-    found = unsteady(samples([float(MB) for MB in BUCKET[at_s].split()]), losses=True)
+    found = unsteady(samples([float(MB) for MB in BUCKET[at_s].split()]), halved=True)
     assert found.step.at_s == pytest.approx(at_s, abs=0.045)
     assert found.sustained_MBps == pytest.approx(19.2, rel=0.03)
     assert found.step.before_MBps > 100
 
 
 def test_the_step_is_said_in_rates_and_the_time_since_the_windows_start():
-    found = unsteady(samples([60.0] * 15 + [4.0] * 35), losses=True)
+    found = unsteady(samples([60.0] * 15 + [4.0] * 35), halved=True)
     assert found.step.text() == "1,500 until 0.6 s, then 100 MB/s"
 
 
 def test_a_step_of_one_direction_leaves_the_rate_of_the_other():
     both = samples([6.0] * 10 + [0.8] * 20) + samples([4.0] * 30, direction="reverse")
-    found = unsteady(both, losses=True)
+    found = unsteady(both, halved=True)
     assert found.direction == "forward"
     assert found.sustained_MBps == pytest.approx(20 + 100)
 
@@ -68,26 +68,36 @@ STEADY = {
 
 @pytest.mark.parametrize("name", STEADY)
 def test_what_tcp_does_by_itself_is_not_a_step(name):
-    assert unsteady(samples(STEADY[name]), losses=True) is None
+    assert unsteady(samples(STEADY[name]), halved=True) is None
 
 
 def test_a_halved_rate_is_a_step_only_where_no_loss_can_have_halved_it():
     halved = samples([8.0] * 20 + [4.0] * 20)
-    assert unsteady(halved, losses=True) is None
-    assert unsteady(halved, losses=False).sustained_MBps == pytest.approx(100)
+    assert unsteady(halved, halved=True) is None
+    assert unsteady(halved, halved=False).sustained_MBps == pytest.approx(100)
+
+
+def test_losses_and_a_full_core_may_halve_a_rate():
+    """A stream of one thread on two CPUs fell from 1,210 to 800 MB/s and stayed."""
+    calm = {"retransmits": 0, "busiest_core_percent": 60.0}
+    assert not may_be_halved(calm)
+    assert not may_be_halved(calm | {"busiest_core_percent": None})
+    assert may_be_halved(calm | {"busiest_core_percent": 100.0})
+    assert may_be_halved(calm | {"retransmits": 1})
+    assert may_be_halved(calm | {"retransmits": None})
 
 
 @pytest.mark.parametrize("count", [0, 1, LEAST_INTERVALS - 1])
 def test_fewer_intervals_than_a_test_needs_are_not_tested(count):
     assert (
-        unsteady(samples([9.0] * (count // 2) + [1.0] * (count - count // 2)), losses=False) is None
+        unsteady(samples([9.0] * (count // 2) + [1.0] * (count - count // 2)), halved=False) is None
     )
 
 
 def test_a_fall_as_a_flow_ends_by_plan_is_not_a_step():
     whole = samples([100.0] * 20 + [20.0] * 20)
-    assert unsteady(whole, losses=True)
+    assert unsteady(whole, halved=True)
     end_s = float(whole[0]["t_s"][19])
-    assert unsteady(cut(whole, (0.0, end_s)), losses=True) is None
-    assert unsteady(cut(whole, (0.0, math.inf)), losses=True)
+    assert unsteady(cut(whole, (0.0, end_s)), halved=True) is None
+    assert unsteady(cut(whole, (0.0, math.inf)), halved=True)
     assert cut(whole, None) is whole
