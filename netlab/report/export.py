@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 
 import jinja2
 from markupsafe import Markup
+from pandas.api.types import is_object_dtype
 
 from netlab import __version__
 from netlab.analysis.longpath import is_slac, samples_of
@@ -258,7 +259,8 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
     what = "every cell with its interval, disturbed ones with their flags, unrounded"
     cells = with_shares(measured, cell_table(measured))
     note("cells.csv", what).write_text(csv_of(cells), "utf-8")
-    mixed = cells.select_dtypes("object").columns  # such as a factor that some groups lack
+    # such as a factor that some groups lack
+    mixed = [name for name in cells if is_object_dtype(cells[name])]
     write_derived(cells.astype(dict.fromkeys(mixed, "string")), note("cells.parquet", what))
     runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
     write_atomically(measured.runs, runs, RUN_COLUMNS)
