@@ -60,7 +60,8 @@ def test_each_direction_has_its_own_rate_loss_and_delay(tmp_path, machine_untouc
             assert run["path_rtt_us"] == 20_000
     (there,), (back,) = (of[f"datagrams {name}"].to_dict("records") for name in ("there", "back"))
     # 3,000 datagrams: standard deviation 0.7 %
-    assert there["lost_percent"] == 0 and 17 < back["lost_percent"] < 23
+    assert there["path_datagram_drops"] == 0
+    assert 0.17 < back["path_datagram_drops"] / back["sent_datagrams"] < 0.23
 
 
 def test_a_policer_lets_its_rate_pass_and_queues_nothing(tmp_path, machine_untouched):
@@ -97,10 +98,14 @@ def test_losses_in_bursts_have_their_mean_and_length(tmp_path, machine_untouched
         socket={"pacing_MBps": 2},
         timing=timing,
     )
+    # a receiver or an emulator that waits for a processor loses others before and behind it
+    dropped = runs["path_datagram_drops"]
+    arrived = dropped + runs["received_datagrams"] + runs["socket_drops"].fillna(0)
+    runs["share"] = dropped / arrived
     single, bursts = runs.sort_values("loss_burst_packets").to_dict("records")
     # 120 bursts: standard deviation of the loss 13 %, of the length 9 %
-    assert 2.4 < bursts["lost_percent"] < 6 and 5.5 < bursts["loss_burst_mean"] < 11
-    assert 3.5 < single["lost_percent"] < 4.5 and single["loss_burst_mean"] == 1
+    assert 0.024 < bursts["share"] < 0.06 and 5.5 < bursts["loss_burst_mean"] < 11
+    assert 0.035 < single["share"] < 0.045 and 1 <= single["loss_burst_mean"] < 1.5
 
 
 def test_a_greedy_flow_stands_near_the_target_of_a_discipline(tmp_path, machine_untouched):
