@@ -62,7 +62,7 @@ static void record_forget(const struct nl_journal *j)
 	unlinkat(j->dir, name, 0);
 }
 
-static void put_state(FILE *to, const struct nl_state *s)
+static void put_record_state(FILE *to, const struct nl_state *s)
 {
 	struct state_head head = {s->t_ns, (uint32_t)s->count, s->missing};
 
@@ -93,8 +93,8 @@ static int record_save(const struct nl_journal *j, const struct record *record)
 		return -1;
 	memcpy(head.magic, magic, sizeof(magic));
 	fwrite(&head, sizeof(head), 1, to);
-	put_state(to, &record->before);
-	put_state(to, &record->after);
+	put_record_state(to, &record->before);
+	put_record_state(to, &record->after);
 	failed = fclose(to) != 0;
 	err = ENOMEM;
 	file_name(j, name);
@@ -117,7 +117,7 @@ static int record_take(const char **at, const char *end, void *to, size_t len)
 	return 0;
 }
 
-static int take_state(const char **at, const char *end, struct nl_state *out)
+static int take_record_state(const char **at, const char *end, struct nl_state *out)
 {
 	struct state_head head;
 
@@ -162,7 +162,7 @@ static int record_parse(const char *text, size_t len, struct record *out)
 
 	memset(out, 0, sizeof(*out));
 	if (record_take(&at, end, &head, sizeof(head)) == 0 && memcmp(head.magic, magic, sizeof(magic)) == 0 &&
-	    take_state(&at, end, &out->before) == 0 && take_state(&at, end, &out->after) == 0) {
+	    take_record_state(&at, end, &out->before) == 0 && take_record_state(&at, end, &out->after) == 0) {
 		out->remains = head.remains != 0;
 		out->pending = head.pending != 0;
 		return 0;
@@ -248,7 +248,7 @@ static int keep_foreign(struct nl_state *after, const struct nl_state *old, cons
 int nl_host_change_begin(const struct nl_journal *j, struct nl_state *seen)
 {
 	struct record record;
-	int failed;
+	int failed, err;
 
 	memset(seen, 0, sizeof(*seen));
 	if (record_load(j, &record) < 0)
@@ -256,7 +256,11 @@ int nl_host_change_begin(const struct nl_journal *j, struct nl_state *seen)
 	nl_state_capture(seen);
 	record.pending = 1;
 	failed = record_save(j, &record);
+	err = errno;
 	record_free(&record);
+	if (failed)
+		nl_state_free(seen);
+	errno = err;
 	return failed;
 }
 

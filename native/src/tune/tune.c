@@ -9,7 +9,7 @@
 #include "base/process.h"
 #include "base/serve.h"
 #include "tune/knob_file.h"
-#include "tune/tune_session.h"
+#include "tune/tune_set.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -91,7 +91,7 @@ static int send_sum(struct tune *t, const char *event, const struct nl_host_sum 
 }
 
 /* Whether a knob, or all members of a kind, can be read and written, and why not. */
-static void put_state(struct nl_json *j, enum nl_knob_code code, int writable, const struct nl_err *why)
+static void put_knob_state(struct nl_json *j, enum nl_knob_code code, int writable, const struct nl_err *why)
 {
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
@@ -132,7 +132,7 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 	j = nl_serve_event(&t->serve, "value");
 	put_knob(j, &k);
 	nl_json_text(j, "value", code == NL_KNOB_OK ? value.text : NULL);
-	put_state(j, code, value.access == NL_KNOB_WRITABLE, &why);
+	put_knob_state(j, code, value.access == NL_KNOB_WRITABLE, &why);
 	if (code == NL_KNOB_OK && value.most)
 		nl_json_u64(j, "most", value.most);
 	return nl_serve_finish(&t->serve);
@@ -181,7 +181,7 @@ static int do_list(void *context, struct nl_request *request, struct nl_err *err
 	nl_json_text(j, "interface", k.interface[0] ? k.interface : NULL);
 	nl_json_text(j, "online", members.online);
 	nl_json_text(j, "near", members.near);
-	put_state(j, code, writable, &why);
+	put_knob_state(j, code, writable, &why);
 	return nl_serve_finish(&t->serve);
 }
 

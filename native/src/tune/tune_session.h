@@ -8,15 +8,11 @@
 #include "tune/journal.h"
 #include "tune/host_restore.h"
 
-enum nl_set_status {
-	NL_SET_APPLIED,
-	NL_SET_UNCHANGED, /* it had that value already; nothing was written */
-	NL_SET_UNSUPPORTED,
-	NL_SET_REFUSED,
-	NL_SET_DIFFERS, /* the write succeeded, but it reads back differently */
+/* A knob and its expected value. */
+struct nl_watch {
+	struct nl_knob knob;
+	struct nl_value value;
 };
-
-struct nl_watch; /* a knob and its expected value */
 
 struct nl_session {
 	int live;
@@ -28,13 +24,6 @@ struct nl_session {
 	size_t watches;
 	int recorded; /* the state of the host before the first change */
 	struct nl_revert_sum sum; /* of every revert of this session, the guard's included */
-};
-
-struct nl_set_result {
-	enum nl_set_status status;
-	struct nl_value old, readback;
-	int has_old, has_readback;
-	struct nl_err why;
 };
 
 /* The number of knobs that sessions which died left in the journal; 1 if it cannot be read. */
@@ -52,16 +41,6 @@ void nl_session_leave(struct nl_session *s); /* also restarts the hold time */
 
 /* Restart the hold time, if there is a session. As nl_session_enter. */
 int nl_session_keepalive(struct nl_session *s, struct nl_err *why);
-
-/* Of a knob that is not known to revert exactly: `changed` receives what differs beside it after the change. */
-struct nl_set_risk {
-	nl_changed_fn *changed;
-	void *context;
-};
-
-/* Journal the change, write, and read back. risk: NULL for a knob that reverts exactly. */
-void nl_session_set(struct nl_session *s, const struct nl_knob *k, const char *value,
-		    const struct nl_set_risk *risk, struct nl_set_result *out);
 
 typedef void nl_drift_fn(void *context, const struct nl_knob *k, const char *expected,
 			 const char *found);

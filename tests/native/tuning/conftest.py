@@ -279,6 +279,12 @@ def recorded(channel: ProcessChannel) -> None:
     assert (answer["event"], answer["status"]) == ("set", "refused"), answer
 
 
+def on_own_disk(options: str) -> tuple[str, ...]:
+    """Words before a command that give it a tmpfs for its locks and journals."""
+    mount = f"mkdir -p {RUN} && mount -t tmpfs -o {options} tmpfs {RUN}"
+    return ("unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh")
+
+
 def statuses(answers: list[dict[str, Any]]) -> list[str]:
     """What became of each knob; the last answer is the total."""
     return [answer["status"] for answer in answers[:-1]]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from seccomp import refusing
 
-from .conftest import RUN, SACK, recorded, statuses
+from .conftest import RUN, SACK, on_own_disk, recorded, statuses
 
 REQUESTS = [
     "begin",
@@ -178,12 +178,6 @@ def test_the_journal_is_not_in_the_home(namespace, tmp_path):
     assert (journal.stat().st_mode & 0o777, journal.parent.stat().st_mode & 0o022) == (0o600, 0)
     assert channel.close() == 0
     assert list(tmp_path.iterdir()) == []
-
-
-def on_own_disk(options: str) -> tuple[str, ...]:
-    """Words before a command that give it a tmpfs for its locks and journals."""
-    mount = f"mkdir -p {RUN} && mount -t tmpfs -o {options} tmpfs {RUN}"
-    return ("unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh")
 
 
 @pytest.mark.parametrize("how", ["uid=65534,mode=700", "mode=777"])
