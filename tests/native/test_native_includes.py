@@ -76,6 +76,21 @@ def test_no_header_is_included_in_a_circle():
     tuple(graphlib.TopologicalSorter(graph).static_order())
 
 
+STATIC = re.compile(r"^static [^;={]*?\b(\w+)\([^;{]*\)\n\{", re.MULTILINE)
+
+
+def test_a_function_of_one_file_has_a_name_that_no_other_file_has():
+    """So that a search for it finds it."""
+    files: dict[str, list[str]] = {}
+    for name, path in FILES.items():
+        if name.endswith(".c") and not name.endswith(".bpf.c"):
+            for function in STATIC.findall(path.read_text()):
+                files.setdefault(function, []).append(name)
+    assert len(files) > 500
+    assert {name: where for name, where in files.items() if len(where) > 1} == {}
+    assert {name for name in files if "_" not in name} == set()
+
+
 def test_every_source_file_is_listed():
     lines = (NATIVE / "sources.txt").read_text().splitlines()
     listed = [line.split()[1] for line in lines if not line.startswith("#")]

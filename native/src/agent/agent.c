@@ -194,7 +194,7 @@ static int may_force_buffers(void)
 	return may;
 }
 
-static void send_ready(struct agent *agent)
+static void send_agent_ready(struct agent *agent)
 {
 	struct nl_json *j = nl_serve_ready(&agent->serve);
 	struct utsname name;
@@ -296,7 +296,7 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	if (code) {
 		nl_serve_error(&agent->serve, NULL, &err);
 	} else {
-		send_ready(agent);
+		send_agent_ready(agent);
 		if (nl_serve_run(&agent->serve) == NL_SERVE_SILENT)
 			code = nl_fail(&err, NL_TIMEOUT, "no input within the silence limit");
 	}

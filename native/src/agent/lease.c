@@ -19,7 +19,7 @@ struct lease {
 	char controller[NL_CONTROLLER_MAX + 1];
 };
 
-static int is_name(const char *text)
+static int is_controller_name(const char *text)
 {
 	size_t len = 0;
 
@@ -40,7 +40,7 @@ static int lease_parse(char *text, const char *boot, struct lease *lease)
 	start = name + strcspn(name, " ");
 	if (*start)
 		*start++ = '\0';
-	if (nl_decimal_parse(text, 1, UINT64_MAX, &lease->number) || !is_name(name))
+	if (nl_decimal_parse(text, 1, UINT64_MAX, &lease->number) || !is_controller_name(name))
 		return -1;
 	memcpy(lease->controller, name, strlen(name) + 1);
 	if (strcmp(start, boot) != 0)
@@ -85,7 +85,7 @@ int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, st
 	struct stat st;
 	int dir, len, code;
 
-	if (!is_name(request->controller))
+	if (!is_controller_name(request->controller))
 		return nl_fail_key(err, "controller",
 				   "controller: expected 1 to %d printable characters without blanks",
 				   NL_CONTROLLER_MAX);

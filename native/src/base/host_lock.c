@@ -142,7 +142,7 @@ static int name_in_use(const struct sockaddr_un *address, socklen_t len, const c
 	return in_use(what, by, peer.pid, err);
 }
 
-static int take_name(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
+static int take_abstract_name(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
 		     struct nl_err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -176,7 +176,7 @@ int nl_host_lock_take(struct nl_host_lock *lock, const struct nl_host_lock_kind 
 	if (code == -1)
 		return in_use(kind->what, "", 0, err);
 	if (code == NL_OK && kind->of_all_users)
-		code = take_name(lock, kind, err);
+		code = take_abstract_name(lock, kind, err);
 	if (code)
 		nl_host_lock_release(lock);
 	return code;

@@ -19,7 +19,7 @@ struct cc_session {
 	int count;
 };
 
-static void send_ready(struct cc_session *s)
+static void send_controls_ready(struct cc_session *s)
 {
 	char why[NL_MESSAGE_MAX];
 	int supported = nl_cc_supported(why);
@@ -107,7 +107,7 @@ int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	if (signal_fd >= 0) {
 		s->serve = (struct nl_serve){.verbs = verbs, .context = s, .in_fd = in_fd, .out_fd = out_fd,
 					     .signal_fd = signal_fd, .silence_ns = silence_ns};
-		send_ready(s);
+		send_controls_ready(s);
 		end = s->serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&s->serve);
 		failed = s->serve.output_lost || (end != NL_SERVE_INPUT_ENDED && end != NL_SERVE_STOPPED);
 		while (s->count)

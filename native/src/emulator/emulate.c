@@ -250,7 +250,7 @@ static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
 
 enum { TUN_A = NL_SERVE_FDS, TUN_B, WATCHED };
 
-static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
+static int wait_for_packets(struct emulator *e, struct pollfd fds[WATCHED])
 {
 	struct timespec left;
 	int ready;
@@ -275,7 +275,7 @@ static void emulator_serve(struct emulator *e)
 	while (!e->serve.stop && !e->failed) {
 		uint64_t woke_ns, busy_ns;
 
-		if (wait_for_some(e, fds) < 0) {
+		if (wait_for_packets(e, fds) < 0) {
 			if (errno != EINTR)
 				return;
 			continue;

@@ -66,7 +66,7 @@ static int map_received(int fd, void *map, uint64_t map_B, struct kernel_zerocop
 	return getsockopt(fd, IPPROTO_TCP, ZEROCOPY_RECEIVE, out, &len);
 }
 
-static int probe_zerocopy(const char **what)
+static int probe_receive_zerocopy(const char **what)
 {
 	size_t page_B = (size_t)sysconf(_SC_PAGESIZE);
 	int failed = -1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -87,7 +87,7 @@ static int probe_zerocopy(const char **what)
 }
 
 /* The kernel requires a mapping of a TCP socket, of any one. */
-static int attach_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
+static int attach_receive_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
 {
 	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE), least = MAP_LEAST_B;
 	void *map;
@@ -136,6 +136,6 @@ const struct nl_io_method nl_io_receive[] = {
 	[NL_RECEIVE_COPY] = {.name = "copy", .buffer = NL_BUFFER_OWN, .move = receive_copy},
 	[NL_RECEIVE_DISCARD] = {.name = "discard", .buffer = NL_BUFFER_UNTOUCHED, .move = receive_discard},
 	[NL_RECEIVE_SPLICE] = {.name = "splice", .open = open_splice, .move = receive_splice},
-	[NL_RECEIVE_ZEROCOPY] = {.name = "zerocopy", .buffer = NL_BUFFER_OWN, .probe = probe_zerocopy,
-				 .attach = attach_zerocopy, .move = receive_zerocopy},
+	[NL_RECEIVE_ZEROCOPY] = {.name = "zerocopy", .buffer = NL_BUFFER_OWN, .probe = probe_receive_zerocopy,
+				 .attach = attach_receive_zerocopy, .move = receive_zerocopy},
 };

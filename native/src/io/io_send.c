@@ -35,7 +35,7 @@ static ssize_t send_copy(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t
 
 enum { REAP_SENDS = 32 };
 
-static int probe_zerocopy(const char **what)
+static int probe_send_zerocopy(const char **what)
 {
 	int failed, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -45,7 +45,7 @@ static int probe_zerocopy(const char **what)
 	return -failed;
 }
 
-static int attach_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
+static int attach_send_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
 {
 	(void)ctx;
 	stream->zc_pending = calloc(1, sizeof(*stream->zc_pending));
@@ -144,8 +144,8 @@ static ssize_t send_splice(struct nl_io_ctx *ctx, struct nl_stream *stream, size
 
 const struct nl_io_method nl_io_send[] = {
 	[NL_SEND_COPY] = {.name = "copy", .buffer = NL_BUFFER_SHARED, .move = send_copy},
-	[NL_SEND_ZEROCOPY] = {.name = "zerocopy", .buffer = NL_BUFFER_SHARED, .probe = probe_zerocopy,
-			      .attach = attach_zerocopy, .move = send_zerocopy, .reap = reap_zerocopy},
+	[NL_SEND_ZEROCOPY] = {.name = "zerocopy", .buffer = NL_BUFFER_SHARED, .probe = probe_send_zerocopy,
+			      .attach = attach_send_zerocopy, .move = send_zerocopy, .reap = reap_zerocopy},
 	[NL_SEND_SENDFILE] = {.name = "sendfile", .buffer = NL_BUFFER_SHARED, .needs_file = 1,
 			      .probe = probe_memfd, .move = send_file},
 	[NL_SEND_SPLICE] = {.name = "splice", .buffer = NL_BUFFER_SHARED, .huge_pages = 1,

@@ -28,7 +28,7 @@ int nl_card_counts_loss(const char *name)
 }
 
 /* Name of a counter, without padding; the driver's field need not be terminated. */
-static void take_name(char name[NL_CARD_NAME], const uint8_t *field)
+static void copy_card_field(char name[NL_CARD_NAME], const uint8_t *field)
 {
 	size_t first = 0;
 
@@ -62,7 +62,7 @@ int nl_card_scan(const char *interface, struct nl_card_scan *out)
 	for (size_t i = 0; result >= 0 && i < count; i++) {
 		struct nl_card_value *to = &out->value[out->count];
 
-		take_name(to->name, names->data + i * ETH_GSTRING_LEN);
+		copy_card_field(to->name, names->data + i * ETH_GSTRING_LEN);
 		if (!nl_card_counts_loss(to->name))
 			continue;
 		memcpy(&to->value, (char *)stats->data + i * sizeof(uint64_t), sizeof(to->value));

@@ -121,7 +121,7 @@ static int fail_range(const struct nl_option *option, struct nl_err *err)
 
 /* A name for the kernel: letters, digits and a few marks, at most 15: IFNAMSIZ and TCP_CA_NAME_MAX less
  * their NUL. */
-static int check_name(const struct nl_option *option, const char *text, struct nl_err *err)
+static int check_option_name(const struct nl_option *option, const char *text, struct nl_err *err)
 {
 	enum { NAME_MAX = 15 };
 
@@ -134,7 +134,7 @@ static int check_name(const struct nl_option *option, const char *text, struct n
 }
 
 /* Congestion controls, separated by commas; each must be a valid name, or one with a number of streams. */
-static int check_names(const struct nl_option *option, const char *text, struct nl_err *err)
+static int check_option_names(const struct nl_option *option, const char *text, struct nl_err *err)
 {
 	char item[NL_LIST_MAX], *name;
 	size_t items = 0, len;
@@ -157,7 +157,7 @@ static int check_names(const struct nl_option *option, const char *text, struct 
 			     nl_decimal_parse(item, 1, NL_STREAMS_MAX, &streams)))
 			return nl_fail_key(err, option->name, "%s: expected NAME or 1 to %d*NAME",
 					   option->name, NL_STREAMS_MAX);
-		if (check_name(option, name ? name : item, err))
+		if (check_option_name(option, name ? name : item, err))
 			return NL_BAD_REQUEST;
 		if (!at[len])
 			return NL_OK;
@@ -245,8 +245,8 @@ static int option_set(struct nl_run_opts *opts, const struct nl_option *option, 
 		      struct nl_err *err)
 {
 	static int (*const check[])(const struct nl_option *, const char *, struct nl_err *) = {
-		[NL_KIND_ADDRESS] = check_address, [NL_KIND_WORD] = check_names,
-		[NL_KIND_INTERFACE] = check_name, [NL_KIND_CPUS] = check_cpus, [NL_KIND_NUMBERS] = check_numbers};
+		[NL_KIND_ADDRESS] = check_address, [NL_KIND_WORD] = check_option_names,
+		[NL_KIND_INTERFACE] = check_option_name, [NL_KIND_CPUS] = check_cpus, [NL_KIND_NUMBERS] = check_numbers};
 	void *field = (char *)opts + option->offset;
 	uint64_t *number = field;
 	uint8_t token[NL_TOKEN_B];

@@ -55,7 +55,7 @@ static int fail_kind(struct nl_err *err)
 	return nl_fail_key(err, "knob", "knob: expected %s", allowed);
 }
 
-static int check_name(const struct nl_knob_ops *ops, const char *name, struct nl_err *err)
+static int check_knob_name(const struct nl_knob_ops *ops, const char *name, struct nl_err *err)
 {
 	if (!ops->names && !ops->is_name)
 		return name ? nl_fail_key(err, "name", "a %s has no name", ops->kind) : NL_OK;
@@ -83,7 +83,7 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 			ops = table[i];
 	if (!ops)
 		return fail_kind(err);
-	if (check_name(ops, name, err))
+	if (check_knob_name(ops, name, err))
 		return NL_BAD_REQUEST;
 	if (ops->has_interface && !interface)
 		return nl_fail_key(err, "interface", "a %s needs an interface", ops->kind);

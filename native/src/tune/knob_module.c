@@ -27,7 +27,7 @@ enum { MODPROBE_MS = 10000, POLL_MS = 20, STDERR_MAX = 160 };
 enum { IN_USE_MS = 5000 }; /* closing connections use a module for a moment */
 
 /* Only modules of congestion controls may be loaded. */
-static int is_name(const char *name)
+static int is_module_name(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -156,6 +156,6 @@ static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
 static const char *const states[] = {"loaded", "absent", NULL};
 
 const struct nl_knob_ops nl_knob_ops_module = {
-	.kind = "module", .is_name = is_name, .expected = "a module tcp_...", .words = states,
+	.kind = "module", .is_name = is_module_name, .expected = "a module tcp_...", .words = states,
 	.read = module_read, .write = module_write,
 };

@@ -51,7 +51,7 @@ int nl_reverted_done(enum nl_reverted status)
 
 /* The knob under the name that its interface has now; *successor: only its name is there, on another
  * interface. NL_RESTORED, or the reason why not. */
-static enum nl_reverted find_interface(const struct nl_entry *e, struct nl_knob *k, int *successor,
+static enum nl_reverted find_entry_interface(const struct nl_entry *e, struct nl_knob *k, int *successor,
 				       struct nl_err *why)
 {
 	char name[IFNAMSIZ] = "";
@@ -99,7 +99,7 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	nl_revert_release();
 	why->message[0] = '\0';
 	memset(found, 0, sizeof(*found));
-	status = find_interface(e, &k, &successor, why);
+	status = find_entry_interface(e, &k, &successor, why);
 	if (status != NL_RESTORED)
 		return status;
 	code = nl_knob_read(&k, found, why);
