@@ -18,7 +18,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netlab.analysis.longpath import LongPath
+    from netlab.longpath.analysis import LongPath
 
 # shared by several folders of tests, the first of which imports them
 pytest.register_assert_rewrite("faults.causes", "faults.site", "vm.guest", "vm.site")

@@ -10,9 +10,9 @@ import pandas as pd
 from synthetic import runs_of
 
 from netlab import study as studies
-from netlab.analysis.longpath import LongPath, samples_of
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
+from netlab.longpath.analysis import LongPath, samples_of
 from netlab.results.store import Store
 from netlab.study.file import freeze
 

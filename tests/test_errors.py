@@ -147,6 +147,7 @@ PREFIXES = {
     "bundle": {"CLI", "REPORT"},
     "fleet": {"CHARTS", "FLEET", "REPORT"},
     "imports": {"CLI", "FACE", "IMPORT"},
+    "longpath": {"ANALYSIS"},
     "qualify": {"BENCH", "CALIBRATION", "CHARTS", "CLI"},
     "search": {"ANALYSIS", "AUTOTUNE", "CHARTS", "CLI", "SCREEN"},
     "survey": {"CLI", "SURVEY"},

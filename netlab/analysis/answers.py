@@ -25,12 +25,12 @@ from netlab.analysis.effects import (
     without_rounds,
 )
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
-from netlab.analysis.longpath import is_slac
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.shares import of_stacks, stack_name
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
+from netlab.longpath.analysis import is_slac
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
 from netlab.study.base import dealt

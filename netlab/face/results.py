@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from netlab.charts.chart import Gallery
     from netlab.charts.forest import Axes
     from netlab.face import views
+    from netlab.longpath import view as longpath_view
     from netlab.report.explore import Explorer
     from netlab.report.front import Answer
     from netlab.report.gate import Banner
@@ -406,9 +407,11 @@ class Results(StoredResults):
         return self._views.PublishedBeside(self.measured)
 
     @cached_property
-    def long_path(self) -> views.LongPathResults:
+    def long_path(self) -> longpath_view.LongPathResults:
         """These results with the samples of their runs: stacks, recovery, fairness."""
-        return self._views.LongPathResults(self.measured)
+        from netlab.longpath.view import LongPathResults
+
+        return LongPathResults(self.measured)
 
     def agreement(self, bound_percent: float = 2.0) -> views.Agreement:
         """Compare other generators with netlab's, cell by cell.

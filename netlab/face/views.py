@@ -1,25 +1,20 @@
-"""Views of results, as a notebook shows them: charts, tables, long paths, published tables."""
+"""Views of results, as a notebook shows them: charts, tables, published tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from itertools import chain
 
-import pandas as pd
-
 from netlab.analysis import answers, then_and_now
 from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP
-from netlab.analysis.longpath import LongPath, samples_of
 from netlab.analysis.measured import Measured
-from netlab.charts import forest, longpath
+from netlab.charts import forest
 from netlab.charts import measured as drawn
 from netlab.charts import published as charts_published
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, View, made_by
 from netlab.report import compare as report_compare
 from netlab.report import explore, front, pages, tables
-from netlab.report import longpath as report_longpath
 from netlab.report import shares as report_shares
 from netlab.report import then_and_now as report_then_and_now
 
@@ -163,52 +158,6 @@ class PublishedBeside(AnsweredView):
     answer = property(made_by(front.published_beside))
     steps = _table = made_by(report_then_and_now.steps)
     cells = made_by(report_then_and_now.cells)
-
-
-def drawn_by(draw: Callable[[LongPath, pd.DataFrame, str], Gallery]) -> Callable[..., Gallery]:
-    """Define a method that draws the runs of a part; empty without runs."""
-
-    def method(self, part: str, title: str, *, mtu_B: int | None = None) -> Gallery:
-        return draw(self._subject, self.runs_of(part, mtu_B), title)
-
-    frames = "Of the runs of a part, with `mtu_B` only those with frames of this size."
-    method.__doc__ = f"{draw.__doc__}\n\n        {frames}"
-    return method
-
-
-class LongPathResults(AnsweredView):
-    """Results over a long path with the samples of their runs; shows itself as its stacks.
-
-    Made by :attr:`netlab.Results.long_path`. A *part* is a name that the study gives some of its
-    groups, such as ``comparison``.
-    """
-
-    def __init__(self, measured: Measured):
-        super().__init__(samples_of(measured))
-
-    def runs_of(self, part: str, mtu_B: int | None = None) -> pd.DataFrame:
-        """Runs of a part with their goodput after slow start, of one frame size if it is given."""
-        lp: LongPath = self._subject
-        return lp.part(part, mtu_B)
-
-    answer = property(made_by(front.stacks))
-    opening = made_by(longpath.opening)
-    over_time = drawn_by(longpath.over_time)
-    summary = drawn_by(longpath.summary)
-    recovery_chart = drawn_by(longpath.recoveries)
-    sharing = drawn_by(longpath.sharing)
-    goodput_by_run = drawn_by(longpath.configurations)
-
-    stacks = _table = made_by(report_longpath.stacks)
-    form = made_by(report_longpath.form)
-    paths = made_by(report_longpath.paths)
-    path_as_seen = made_by(report_longpath.path_as_seen)
-    recoveries = made_by(report_longpath.recoveries)
-    fairness = made_by(report_longpath.fairness)
-    configurations = made_by(report_longpath.configurations)
-    changes = made_by(report_longpath.changes)
-    memory = made_by(report_longpath.memory)
-    transfer = made_by(report_longpath.transfer)
 
 
 class ThenAndNow(AnsweredView):

@@ -23,7 +23,6 @@ from markupsafe import Markup
 from pandas.api.types import is_object_dtype
 
 from netlab import __version__
-from netlab.analysis.longpath import is_slac, samples_of
 from netlab.analysis.measured import Measured, cell_table
 from netlab.analysis.shares import with_shares
 from netlab.analysis.then_and_now import comparable
@@ -31,7 +30,9 @@ from netlab.analysis.trust import gate, machines
 from netlab.charts.drawing import csv_in, font_folder
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW, Table, csv_of
-from netlab.report import longpath, tables
+from netlab.longpath import tables as longpath
+from netlab.longpath.analysis import is_slac, samples_of
+from netlab.report import tables
 from netlab.report.cache import active
 from netlab.report.front import front
 from netlab.report.gate import METHOD

@@ -15,13 +15,13 @@ from netlab.analysis.answers import Agreement, best, headline, question, step_ef
 from netlab.analysis.cells import LATENCY
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
-from netlab.analysis.longpath import LongPath, is_slac, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import counted
-from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery
+from netlab.longpath import charts as longpath_charts
+from netlab.longpath.analysis import is_slac, samples_of
 from netlab.report import compare, shares
 from netlab.report import then_and_now as beside_tables
 from netlab.report.cache import chart_of, of_one
@@ -176,24 +176,6 @@ def generators(found: Agreement) -> Sentence:
         return Sentence(compare.NOTHING)
     counts = compare.verdict_counts(found.frame["verdict"], found.bound_percent)
     return Sentence(f"Of {len(found.frame)} comparisons with another generator: {counts}.")
-
-
-def stacks(lp: LongPath) -> Sentence:
-    """The least and the greatest mean goodput of the compared stacks."""
-    known = lp.compared[lp.compared["mean_Mbps"].notna()]
-    if known.empty:
-        return Sentence("No run left slow start, so no stack has a mean goodput.")
-    least = known.loc[known["mean_Mbps"].idxmin()]
-    most = known.loc[known["mean_Mbps"].idxmax()]
-    return Sentence(
-        f"After slow start the stacks reach {least['mean_Mbps']:.0f} Mb/s ({_stack(lp, least)}) to "
-        f"{most['mean_Mbps']:.0f} Mb/s ({_stack(lp, most)}), of {lp.payload_limit_Mbps(most):.0f} "
-        "Mb/s of payload that the path carries."
-    )
-
-
-def _stack(lp: LongPath, run: pd.Series) -> str:
-    return f"{lp.stack(run.to_dict())}, {run['mtu_B']} B"
 
 
 def sides(found: SidesCompared) -> Sentence:

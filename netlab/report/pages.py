@@ -27,7 +27,6 @@ from netlab.analysis.cells import (
     with_percentiles,
 )
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
-from netlab.analysis.longpath import is_slac, samples_of
 from netlab.analysis.measured import Measured, computed_once, trend
 from netlab.analysis.printed import unit_of
 from netlab.analysis.shares import of_each_stream, of_newcomers
@@ -38,7 +37,8 @@ from netlab.charts.chart import Chart, Gallery
 from netlab.charts.live import sparkline
 from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
-from netlab.report import longpath as longpath_tables
+from netlab.longpath import tables as longpath_tables
+from netlab.longpath.analysis import is_slac, samples_of
 from netlab.report import shares, tables
 from netlab.report.cache import DESIGN, chart_of, of_one
 from netlab.report.explore import has_factors

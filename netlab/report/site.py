@@ -17,7 +17,6 @@ from markupsafe import Markup
 
 from netlab import wings
 from netlab.analysis.answers import several
-from netlab.analysis.longpath import is_slac
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable
@@ -26,6 +25,7 @@ from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.reading import read_bytes
 from netlab.files.writing import replaced
+from netlab.longpath.analysis import is_slac
 from netlab.notebooks.parameters import declared
 from netlab.report.cache import Cache, key_of, program, tree_digest, user_cache, using
 from netlab.report.explore import has_factors

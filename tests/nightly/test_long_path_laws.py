@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netlab.analysis.longpath import samples_of
 from netlab.analysis.measured import load_measured
+from netlab.longpath.analysis import samples_of
 from tests.e2e.test_long_path_study import store
 
 __all__ = ["store"]

@@ -13,8 +13,8 @@ from netlab import study as studies
 from netlab.charts.chart import Chart, Gallery
 from netlab.errors import BadInput
 from netlab.face.documents import DOCUMENTS
-from netlab.face.views import LongPathResults
 from netlab.files.tables import Table
+from netlab.longpath.view import LongPathResults
 from netlab.report.tables import Sentence, Tables
 
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from netlab.analysis.measured import from_frames
-from netlab.charts import longpath as charts
-from netlab.report import longpath as tables
+from netlab.longpath import charts, tables
 from netlab.report.pages import measured_pages
 from netlab.report.site import FACTORS, LONG_PATH, measured_notebooks
 

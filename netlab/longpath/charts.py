@@ -12,9 +12,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.analysis.longpath import LAW_OF_STACK, QUANTITIES, LongPath, seconds_mean
 from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
+from netlab.longpath.analysis import LAW_OF_STACK, QUANTITIES, LongPath, seconds_mean
 
 SUMMARY_SIZE_IN = (7.0, 3.8)
 DOTS, DASHES = (0, (1, 1)), (0, (4, 2))

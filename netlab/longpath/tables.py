@@ -7,12 +7,12 @@ import math
 import pandas as pd
 
 from netlab import published
-from netlab.analysis.longpath import LongPath, factors, single_changes
 from netlab.analysis.printed import MISSING, number
 from netlab.analysis.shares import stack_name
 from netlab.congestion import bdp_B
 from netlab.files.tables import Preformatted, Sentence, Table, table_or
 from netlab.files.writing import parse_json
+from netlab.longpath.analysis import LongPath, factors, single_changes
 from netlab.measure.bottleneck import bottleneck
 from netlab.study.base import controls
 

@@ -1,0 +1,5 @@
+"""SLAC's study of 2003: TCP stacks over a long path, their recovery and their fairness."""
+
+from netlab.wings import Wing
+
+wing = Wing()
