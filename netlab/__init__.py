@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from netlab.face.figures import show as show
     from netlab.face.figures import theme as theme
     from netlab.face.notebook import check_parameters as check_parameters
-    from netlab.face.notebook import claims as claims
-    from netlab.face.notebook import document as document
-    from netlab.face.notebook import load_published as load_published
     from netlab.face.notebook import transfer as transfer
     from netlab.face.results import Results as Results
     from netlab.face.results import compare as compare
@@ -28,6 +25,9 @@ if TYPE_CHECKING:
     from netlab.face.study import Study as Study
     from netlab.fleet.view import Fleet as Fleet
     from netlab.imports.view import import_files as import_files
+    from netlab.openlab.notebook import claims as claims
+    from netlab.openlab.notebook import document as document
+    from netlab.openlab.notebook import load_published as load_published
 
 __version__ = "0.1.0"
 
@@ -36,12 +36,9 @@ _MODULES = {
     "Results": "results",
     "Study": "study",
     "check_parameters": "notebook",
-    "claims": "notebook",
     "compare": "results",
     "concat": "results",
-    "document": "notebook",
     "export": "stored",
-    "load_published": "notebook",
     "palette": "figures",
     "show": "figures",
     "theme": "figures",

@@ -21,13 +21,14 @@ LAYERS = (
     {"outputs"},
     {"study", "results"},
     {"congestion", "hosts", "measure", "notebooks"},
-    {"published", "generators", "lab"},
+    {"generators", "lab"},
     {"analysis"},
     {"charts"},
     {"experiment"},
     {"report"},
     {"face"},
     {"cli"},
+    {"openlab"},
     {"longpath"},
     {"survey"},
     {"qualify"},
@@ -40,20 +41,27 @@ LAYERS = (
 """The packages from the lowest layer up: one imports only from layers below its own."""
 
 
-WINGS = ("bundle", "fleet", "imports", "longpath", "qualify", "search", "survey")
+WINGS = ("bundle", "fleet", "imports", "longpath", "openlab", "qualify", "search", "survey")
 
 CORE_IMPORTS_OF_WINGS: set[tuple[str, str]] = {
     ("netlab.__init__", "netlab.fleet"),
     ("netlab.__init__", "netlab.imports"),
+    ("netlab.__init__", "netlab.openlab"),
     ("netlab.analysis.answers", "netlab.longpath"),
+    ("netlab.analysis.answers", "netlab.openlab"),
     ("netlab.face.between", "netlab.survey"),
     ("netlab.face.results", "netlab.longpath"),
+    ("netlab.face.results", "netlab.openlab"),
     ("netlab.face.results", "netlab.search"),
     ("netlab.face.study", "netlab.search"),
     ("netlab.report.export", "netlab.longpath"),
+    ("netlab.report.export", "netlab.openlab"),
     ("netlab.report.front", "netlab.longpath"),
+    ("netlab.report.front", "netlab.openlab"),
     ("netlab.report.pages", "netlab.longpath"),
+    ("netlab.report.pages", "netlab.openlab"),
     ("netlab.report.site", "netlab.longpath"),
+    ("netlab.report.site", "netlab.openlab"),
 }
 """Imports of wings by modules of the core that are left; a new one fails, and so does one less."""
 
@@ -214,8 +222,8 @@ def test_parts_that_read_foreign_files_open_regular_ones_only():
             "files",
             "fleet",
             "imports",
+            "openlab",
             "outputs",
-            "published",
             "results",
             "study",
         }:

@@ -148,6 +148,7 @@ PREFIXES = {
     "fleet": {"CHARTS", "FLEET", "REPORT"},
     "imports": {"CLI", "FACE", "IMPORT"},
     "longpath": {"ANALYSIS"},
+    "openlab": {"CHARTS", "FACE", "PUBLISHED"},
     "qualify": {"BENCH", "CALIBRATION", "CHARTS", "CLI"},
     "search": {"ANALYSIS", "AUTOTUNE", "CHARTS", "CLI", "SCREEN"},
     "survey": {"CLI", "SURVEY"},

@@ -27,12 +27,12 @@ from netlab.analysis.effects import (
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.shares import of_stacks, stack_name
-from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.longpath.analysis import is_slac
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
+from netlab.openlab.then_and_now import comparable
 from netlab.study.base import dealt
 from netlab.study.factors import level_text
 from netlab.units import arrows, listed

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from netlab.charts.forest import Axes
     from netlab.face import views
     from netlab.longpath import view as longpath_view
+    from netlab.openlab import view as openlab_view
     from netlab.report.explore import Explorer
     from netlab.report.front import Answer
     from netlab.report.gate import Banner
@@ -397,14 +398,18 @@ class Results(StoredResults):
         return self._views.ResultCharts(self.measured)
 
     @cached_property
-    def then_and_now(self) -> views.ThenAndNow:
+    def then_and_now(self) -> openlab_view.ThenAndNow:
         """These results beside the openlab report of 2003."""
-        return self._views.ThenAndNow(self.measured)
+        from netlab.openlab.view import ThenAndNow
+
+        return ThenAndNow(self.measured)
 
     @cached_property
-    def published_beside(self) -> views.PublishedBeside:
+    def published_beside(self) -> openlab_view.PublishedBeside:
         """These results beside the published table that their study names."""
-        return self._views.PublishedBeside(self.measured)
+        from netlab.openlab.view import PublishedBeside
+
+        return PublishedBeside(self.measured)
 
     @cached_property
     def long_path(self) -> longpath_view.LongPathResults:

@@ -1,22 +1,19 @@
-"""Views of results, as a notebook shows them: charts, tables, published tables."""
+"""Views of results, as a notebook shows them: charts, tables, agreement of generators."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import chain
 
-from netlab.analysis import answers, then_and_now
+from netlab.analysis import answers
 from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP
 from netlab.analysis.measured import Measured
 from netlab.charts import forest
 from netlab.charts import measured as drawn
-from netlab.charts import published as charts_published
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, View, made_by
 from netlab.report import compare as report_compare
 from netlab.report import explore, front, pages, tables
 from netlab.report import shares as report_shares
-from netlab.report import then_and_now as report_then_and_now
 
 LAID_OUT = "Cells by the two factors with the most levels, for each combination of the others:"
 
@@ -139,70 +136,3 @@ class Agreement(AnsweredView):
     statement = made_by(report_compare.agreement_statement)
     cells = made_by(report_compare.agreement_cells)
     meters = made_by(report_compare.meters)
-
-
-class PublishedBeside(AnsweredView):
-    """Results beside the published table of their study; shows itself as its steps.
-
-    Made by :attr:`netlab.Results.published_beside`.
-
-    Examples
-    --------
-    >>> import netlab
-    >>> netlab.Results("openlab-2003").published_beside
-    The study names no published table.
-    ...
-    """
-
-    charts = property(made_by(report_then_and_now.picture))
-    answer = property(made_by(front.published_beside))
-    steps = _table = made_by(report_then_and_now.steps)
-    cells = made_by(report_then_and_now.cells)
-
-
-class ThenAndNow(AnsweredView):
-    """Results beside the openlab report of 2003; shows itself as its findings.
-
-    Made by :attr:`netlab.Results.then_and_now`.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        One row a step of a factor and group: ratio then and now, intervals and verdict; see
-        :data:`netlab.analysis.then_and_now.COMPARED_COLUMNS`.
-    cells : DataFrame
-        Cells that both studies have: goodput, ceiling and per cent of it, then and now.
-
-    Examples
-    --------
-    >>> import netlab
-    >>> found = netlab.Results("openlab-2003").then_and_now
-    >>> found.frame["factor"].unique().tolist()
-    ['jumbo frames', 'stream count', 'tuning', 'direction']
-    """
-
-    frame = property(made_by(then_and_now.compare))
-    cells = property(made_by(then_and_now.comparable))
-
-    @cached_property
-    def opening(self) -> Gallery:
-        """Charts of the first table of 2003 beside what is measured, one a tuning."""
-        cells = self.cells
-        return charts_published.beside(cells[cells["table"] == cells["table"].min()])
-
-    @property
-    def charts(self) -> Gallery:
-        """Charts of all tables of 2003 beside what is measured, one a group and tuning."""
-        cells = self.cells
-        return self.opening + charts_published.beside(cells[cells["table"] > cells["table"].min()])
-
-    def ratios(self, factor: str) -> Gallery:
-        """Charts of the effect of each step of a factor, then and now."""
-        return charts_published.ratios(self.frame, factor)
-
-    answer = property(made_by(front.then_and_now))
-    groups = made_by(report_then_and_now.opening)
-    statement = made_by(report_then_and_now.statement)
-    summary = _table = made_by(report_then_and_now.summary)
-    of_factor = made_by(report_then_and_now.of_factor)
-    findings = made_by(report_then_and_now.findings)

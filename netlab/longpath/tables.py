@@ -6,7 +6,6 @@ import math
 
 import pandas as pd
 
-from netlab import published
 from netlab.analysis.printed import MISSING, number
 from netlab.analysis.shares import stack_name
 from netlab.congestion import bdp_B
@@ -14,6 +13,7 @@ from netlab.files.tables import Preformatted, Sentence, Table, table_or
 from netlab.files.writing import parse_json
 from netlab.longpath.analysis import LongPath, factors, single_changes
 from netlab.measure.bottleneck import bottleneck
+from netlab.openlab import published
 from netlab.study.base import controls
 
 SHORT_FORM = (

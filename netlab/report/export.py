@@ -25,13 +25,13 @@ from pandas.api.types import is_object_dtype
 from netlab import __version__
 from netlab.analysis.measured import Measured, cell_table
 from netlab.analysis.shares import with_shares
-from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate, machines
 from netlab.charts.drawing import csv_in, font_folder
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW, Table, csv_of
 from netlab.longpath import tables as longpath
 from netlab.longpath.analysis import is_slac, samples_of
+from netlab.openlab.then_and_now import comparable
 from netlab.report import tables
 from netlab.report.cache import active
 from netlab.report.front import front

@@ -7,14 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from netlab.analysis import answers, printed
-from netlab.analysis import then_and_now as published_effects
 from netlab.analysis.answers import Agreement, best, headline, question, step_effects, tiles
 from netlab.analysis.cells import LATENCY
-from netlab.analysis.effects import CANNOT_TELL
-from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
 from netlab.analysis.measured import Measured
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import counted
@@ -22,15 +17,14 @@ from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery
 from netlab.longpath import charts as longpath_charts
 from netlab.longpath.analysis import is_slac, samples_of
+from netlab.openlab import then_and_now as published_effects
 from netlab.report import compare, shares
-from netlab.report import then_and_now as beside_tables
 from netlab.report.cache import chart_of, of_one
 from netlab.report.explore import charts as factor_charts
 from netlab.report.explore import has_factors
 from netlab.report.gate import banner, box
 from netlab.report.page import page_name
 from netlab.report.tables import Sentence
-from netlab.units import listed
 
 __all__ = ["Answer", "answer", "banner", "front", "panel", "picture"]
 
@@ -84,23 +78,6 @@ def panel(m: Measured, group: str) -> Chart:
 
 # The answer of a notebook in one computed sentence.
 
-CLAIMS = {
-    HOLDS: "hold here",
-    DOES_NOT_HOLD: "do not",
-    MIXED: "are mixed",
-    CANNOT_TELL: "cannot be told",
-}
-
-
-SIZES = {
-    HOLDS: "hold here",
-    published_effects.LARGER: "are larger",
-    published_effects.SMALLER: "are smaller in the same direction",
-    DOES_NOT_HOLD: "do not",
-    CANNOT_TELL: "cannot be told",
-}
-"""Of the steps of a published table, whose size is judged."""
-
 
 def measured(m: Measured) -> Sentence:
     """The highest goodput in each direction, and where it was reached."""
@@ -134,40 +111,6 @@ def trade_offs(m: Measured) -> Answer:
     """The steps that gain goodput and cost latency."""
     none = "No step of a factor gains goodput and costs latency, both beyond their intervals."
     return Answer(answers.trade_offs(m) or (none,))
-
-
-def then_and_now(m: Measured) -> Sentence:
-    """The number of effects of 2003 that hold here, that do not, and that are open to doubt."""
-    compared = published_effects.compare(m)
-    if compared.empty:
-        return Sentence("The study has no cells of 2003, so no effect can be tested.")
-    return _claims(published_effects.summary(compared)["verdict"], "effects of 2003")
-
-
-def published_beside(m: Measured) -> Sentence:
-    """The number of steps of a published table that hold here."""
-    if m.study.published is None:
-        return beside_tables.NOTHING_BESIDE
-    steps = published_effects.steps_beside(m)
-    lacking = beside_tables.missing(m)
-    if steps.empty:
-        return _with("No two comparable cells differ in one factor alone.", lacking)
-    levels = published_effects.levels_beside(m)
-    judged = str(_claims(steps["verdict"], "published steps", SIZES))
-    said = f"{levels}; o{judged[1:]}" if levels else judged
-    return _with(said, lacking)
-
-
-def _with(said: str, more: str) -> Sentence:
-    """One sentence of two: an answer is one."""
-    return Sentence(f"{said.removesuffix('.')}; {more[0].lower()}{more[1:]}" if more else said)
-
-
-def _claims(verdicts: pd.Series, of: str, words: dict[str, str] | None = None) -> Sentence:
-    counts = verdicts.value_counts()
-    said = CLAIMS if words is None else words
-    parts = [f"{counts.get(verdict, 0)} {each}" for verdict, each in said.items()]
-    return Sentence(f"Of {len(verdicts)} {of}, {listed(parts)}.")
 
 
 def generators(found: Agreement) -> Sentence:

@@ -30,7 +30,6 @@ from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
 from netlab.analysis.measured import Measured, computed_once, trend
 from netlab.analysis.printed import unit_of
 from netlab.analysis.shares import of_each_stream, of_newcomers
-from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
 from netlab.charts.chart import Chart, Gallery
@@ -39,6 +38,7 @@ from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
 from netlab.longpath import tables as longpath_tables
 from netlab.longpath.analysis import is_slac, samples_of
+from netlab.openlab.then_and_now import comparable
 from netlab.report import shares, tables
 from netlab.report.cache import DESIGN, chart_of, of_one
 from netlab.report.explore import has_factors

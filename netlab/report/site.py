@@ -19,7 +19,6 @@ from netlab import wings
 from netlab.analysis.answers import several
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
-from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
@@ -27,6 +26,7 @@ from netlab.files.reading import read_bytes
 from netlab.files.writing import replaced
 from netlab.longpath.analysis import is_slac
 from netlab.notebooks.parameters import declared
+from netlab.openlab.then_and_now import comparable
 from netlab.report.cache import Cache, key_of, program, tree_digest, user_cache, using
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf

@@ -15,7 +15,7 @@ from netlab.face import stored
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen", "Study.mlrsearch"}
 """Examples that make hosts."""
-OF_WINGS = {target.partition(":")[0] for target in wings.names().values()}
+OF_WINGS = {"netlab.openlab.view"} | {target.partition(":")[0] for target in wings.names().values()}
 MODULES = tuple(
     importlib.import_module(name)
     for name in sorted(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from netlab import published
 from netlab.congestion import bdp_B
 from netlab.files.paths import data_dir
+from netlab.openlab import published
 from netlab.study import Group, Study, load
 from netlab.study.schedule import measuring_s, visits
 from netlab.study.tunings import parse_wad

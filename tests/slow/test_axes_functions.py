@@ -25,7 +25,7 @@ from search.autotune.simulated import tuned
 import netlab
 import netlab.charts
 from netlab import study as studies
-from netlab.analysis import answers, then_and_now
+from netlab.analysis import answers
 from netlab.analysis.cells import PERCENTILES, timelines
 from netlab.analysis.compare import compare
 from netlab.analysis.conditions import cpu_cost
@@ -35,7 +35,8 @@ from netlab.charts.chart import Gallery, Panels, show
 from netlab.face.study import Study
 from netlab.files.paths import data_dir
 from netlab.fleet.links import link_cells, links
-from netlab.published import claims
+from netlab.openlab import then_and_now
+from netlab.openlab.published import claims
 from netlab.report import tables
 from netlab.search.autotune.report import table
 from netlab.study.flows import PlannedFlow

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import synthetic
 
-from netlab.analysis import then_and_now
 from netlab.analysis.answers import step_effects
 from netlab.analysis.conditions import cpu_cost
 from netlab.charts import cells, forest, measured
-from netlab.charts import published as beside
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
 from netlab.charts.drawing import new_axes, ratio_axis, within
+from netlab.openlab import charts as beside
+from netlab.openlab import then_and_now
 from netlab.report import tables
 
 FORBIDDEN = re.compile(r"->|\d{3,}B\b|\+ (Kernel|Driver) Tuning|[Tt]hroughput")

@@ -12,9 +12,9 @@ import netlab
 from netlab import study as studies
 from netlab.charts.chart import Chart, Gallery
 from netlab.errors import BadInput
-from netlab.face.documents import DOCUMENTS
 from netlab.files.tables import Table
 from netlab.longpath.view import LongPathResults
+from netlab.openlab.documents import DOCUMENTS
 from netlab.report.tables import Sentence, Tables
 
 

@@ -83,7 +83,7 @@ def test_the_documentation_has_the_whole_api_and_every_notebook_with_its_charts(
     made = re.compile(r"^class (\w+).*?(?=^class |\Z)", re.M | re.S)
     for path in (ROOT / "netlab").rglob("*.py"):
         for one in made.finditer(path.read_text(encoding="utf-8")):
-            if "Made by :" in one[0] and one[1] != "Document":  # its kinds are shown
+            if "Made by :" in one[0] and one[1] != "SourceDocument":  # its kinds are shown
                 module = ".".join(path.relative_to(ROOT / "netlab").with_suffix("").parts)
                 assert f"{module}.{one[1]}" in shown
     gallery = (tmp_path / "docs" / "gallery.html").read_text()

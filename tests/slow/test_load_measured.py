@@ -9,9 +9,9 @@ from refusals import refused
 
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
-from netlab.analysis.then_and_now import comparable
 from netlab.errors import NetlabError
 from netlab.files import paths
+from netlab.openlab.then_and_now import comparable
 from netlab.results.store import Damaged
 
 

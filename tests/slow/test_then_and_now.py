@@ -12,12 +12,11 @@ from lab_study import lab_study
 from openlab import changed
 from synthetic import measured
 
-from netlab import published
-from netlab.analysis import then_and_now as tn
 from netlab.analysis.measured import from_frames
 from netlab.files.yaml_file import validated
-from netlab.report import front
-from netlab.report import then_and_now as shown
+from netlab.openlab import published, sentences
+from netlab.openlab import tables as shown
+from netlab.openlab import then_and_now as tn
 from netlab.report.site import BESIDE_A_TABLE, measured_notebooks
 from netlab.study import Study
 
@@ -317,7 +316,7 @@ def test_a_published_step_is_judged_by_its_size(then, low, high, verdict):
 
 
 def test_another_level_of_goodput_is_said_before_the_steps_and_two_rounds_judge_none(both):
-    said = repr(front.published_beside(both))
+    said = repr(sentences.published_beside(both))
     assert said.startswith("Goodput is at another level than published in ")
     assert "published steps" in said
     two = replace(both, runs=both.runs[both.runs["round"] <= 2])

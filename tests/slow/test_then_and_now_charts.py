@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis import then_and_now as tn
 from netlab.charts import forest
-from netlab.charts import published as charts
 from netlab.charts.chart import describe
+from netlab.openlab import charts
+from netlab.openlab import then_and_now as tn
 
 
 @pytest.fixture(scope="module")

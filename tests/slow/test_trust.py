@@ -18,13 +18,14 @@ from calibrated_samples import store_calibration
 from pyarrow import parquet
 from refusals import refused
 
-from netlab.analysis import answers, effects, findings, printed, then_and_now, trust
+from netlab.analysis import answers, effects, findings, printed, trust
 from netlab.analysis.cells import FROM_RUN
 from netlab.analysis.cells import empty as is_empty
 from netlab.analysis.measured import from_frames, load_measured
 from netlab.analysis.trust import machines, stored
 from netlab.errors import NetlabError
 from netlab.files import paths
+from netlab.openlab import then_and_now
 from netlab.results.store import Damaged
 from netlab.study import load
 

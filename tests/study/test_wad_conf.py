@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.errors import BadInput
-from netlab.published import load
+from netlab.openlab.published import load
 from netlab.study import Stack
 from netlab.study import load as load_study
 from netlab.study.file import freeze

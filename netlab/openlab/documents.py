@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from netlab import bus, published
-from netlab.charts import published as charts
+from netlab import bus
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, Shown, made_by
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
-from netlab.published import data, layout
-from netlab.published.claims import check_all, claims_table, sentence, verdict_counts
-from netlab.published.claims.values import misprints
+from netlab.openlab import charts, published
+from netlab.openlab.published import data, layout
+from netlab.openlab.published.claims import check_all, claims_table, sentence, verdict_counts
+from netlab.openlab.published.claims.values import misprints
 from netlab.report.tables import Sentence
 
 
-class Document(Shown, ABC):
+class SourceDocument(Shown, ABC):
     """A source document; shows itself as its answer.
 
     Made by :func:`netlab.document`.
@@ -56,7 +56,7 @@ class Document(Shown, ABC):
         return place
 
 
-class OpenlabReport(Document):
+class OpenlabReport(SourceDocument):
     """The openlab report of 2003: tables 1 to 6 and the charts of its chapter 4."""
 
     buses = (bus.PCI_X_133, bus.PCI_X_100)
@@ -104,7 +104,7 @@ class OpenlabReport(Document):
         yield "openlab-2003-best", self.best_cells()
 
 
-class OpenlabNotes(Document):
+class OpenlabNotes(SourceDocument):
     """The preliminary notes of 2003: three sets of parameters."""
 
     _sentence = staticmethod(layout.notes_sentence)
@@ -144,7 +144,7 @@ class OpenlabNotes(Document):
         yield "preliminary-2003-slots", self.slots()
 
 
-class SlacPage(Document):
+class SlacPage(SourceDocument):
     """The page of SLAC: four TCP stacks from Sunnyvale to Geneva."""
 
     _sentence = staticmethod(data.recovery_sentence)
@@ -181,7 +181,7 @@ class SlacPage(Document):
         yield "slac-2003-recovery", self.recoveries()
 
 
-class GigabitHosts(Document):
+class GigabitHosts(SourceDocument):
     """The two articles about gigabit hosts, before and after tuning."""
 
     _sentence = staticmethod(layout.tuning_sentence)
@@ -206,7 +206,7 @@ class GigabitHosts(Document):
         yield "gigabit-ceilings", self.ceilings()
 
 
-DOCUMENTS: dict[str, type[Document]] = {
+DOCUMENTS: dict[str, type[SourceDocument]] = {
     "openlab-report": OpenlabReport,
     "openlab-preliminary": OpenlabNotes,
     "slac": SlacPage,
@@ -218,7 +218,7 @@ DOCUMENTS: dict[str, type[Document]] = {
 # The statements of the documents, recomputed, as a notebook shows them.
 
 
-class Claims(AnsweredView, Document):
+class Claims(AnsweredView, SourceDocument):
     """Every quantitative statement of the documents with its verdict; shows itself as counts.
 
     Made by :func:`netlab.claims`.
@@ -226,7 +226,7 @@ class Claims(AnsweredView, Document):
     Attributes
     ----------
     frame : DataFrame
-        One row a claim; see :func:`netlab.published.claims.check_all`.
+        One row a claim; see :func:`netlab.openlab.published.claims.check_all`.
     """
 
     def __init__(self) -> None:

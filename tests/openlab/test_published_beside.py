@@ -7,10 +7,10 @@ import synthetic
 from refusals import refused
 from uneven_flows import BBR_SHARE, measured, stranger
 
-from netlab.analysis import then_and_now as tn
 from netlab.errors import BadInput
-from netlab.report import front
-from netlab.report import then_and_now as shown
+from netlab.openlab import sentences
+from netlab.openlab import tables as shown
+from netlab.openlab import then_and_now as tn
 
 SHARES = """\
 published:
@@ -38,7 +38,7 @@ def test_published_shares_stand_beside_the_measured_ones(tmp_path):
     found = tn.steps_beside(m).set_index("step")
     assert found.loc["9000 to 20000", "verdict"] == tn.HOLDS
     assert found.loc["20000 to 60000", "verdict"] == tn.LARGER  # x0.4, published x0.7
-    said = repr(front.published_beside(m))
+    said = repr(sentences.published_beside(m))
     assert said.startswith("Share of bbr is at another level than published in 1 of 3 cells")
     assert "share of bbr" in shown.picture(m).charts[0].alt.lower()
     assert "Share of bbr" in shown.cells(m).note
@@ -60,7 +60,7 @@ def test_no_value_has_a_ratio_to_zero_and_the_page_says_so(tmp_path):
     m = beside(tmp_path, SHARES.replace("share_bbr_percent", "retransmits"))  # all 0
     found = tn.steps_beside(m)
     assert set(found["verdict"]) == {"cannot tell"}
-    assert "a measured value is 0" in repr(front.published_beside(m))
+    assert "a measured value is 0" in repr(sentences.published_beside(m))
     assert "nan" not in repr(shown.steps(m)) + repr(shown.cells(m))
 
 
@@ -85,7 +85,7 @@ def test_ratios_without_cells_and_steps_of_two_factors_are_judged(tmp_path):
     assert absent["verdict"] == "cannot tell"
     assert absent["missing"] == "no measured cell has streams 8, queue_B 70000"
     assert "missing: no measured cell has streams 8, queue_B 70000." in repr(
-        front.published_beside(m)
+        sentences.published_beside(m)
     )
     assert len(shown.picture(m).charts) == 1 and "nan" not in repr(shown.steps(m))
 
@@ -94,7 +94,7 @@ def test_below_three_rounds_there_is_no_verdict_and_the_page_says_what_is_missin
     m = beside(tmp_path, SHARES, synthetic.only(round=[1, 2]))
     assert set(tn.steps_beside(m)["verdict"]) == {"cannot tell"}
     text = "2 of the 3 rounds that a verdict needs"
-    assert text in repr(front.published_beside(m))
+    assert text in repr(sentences.published_beside(m))
     assert text in repr(shown.steps(m).frame.to_dict())
 
 

@@ -7,14 +7,14 @@ import math
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis import then_and_now as analysis
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.charts.chart import Gallery
-from netlab.charts.published import published_steps
 from netlab.files.tables import Table, table_or
+from netlab.openlab import then_and_now as analysis
+from netlab.openlab.charts import published_steps
 from netlab.report import tables as measured_tables
 from netlab.report.tables import Sentence, Tables
 from netlab.study.factors import level_text

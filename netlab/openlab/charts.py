@@ -14,18 +14,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from netlab import bus, published
+from netlab import bus
 from netlab.analysis.printed import unit_of
-from netlab.analysis.then_and_now import BAND, FLUCTUATION
 from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.forest import RATIO, Reach, forest, reach_of
 from netlab.congestion import LAWS, mss_B
 from netlab.errors import require
-from netlab.published.claims import DOCUMENTS, counts_of
-from netlab.published.claims.values import Verdict, misprints
-from netlab.published.data import path_figures, windows
-from netlab.published.layout import (
+from netlab.openlab import published
+from netlab.openlab.published.claims import DOCUMENTS, counts_of
+from netlab.openlab.published.claims.values import Verdict, misprints
+from netlab.openlab.published.data import path_figures, windows
+from netlab.openlab.published.layout import (
     GOAL_PERCENT,
     LINK_LIMIT,
     TITLE_OF_DOCUMENT,
@@ -34,6 +34,7 @@ from netlab.published.layout import (
     TUNING_WORDS,
     ceilings,
 )
+from netlab.openlab.then_and_now import BAND, FLUCTUATION
 from netlab.units import MIB
 
 # Charts of the published figures: openlab 2003 and its preliminary notes.

@@ -3,8 +3,8 @@
 import pytest
 import synthetic
 
-from netlab.analysis import then_and_now as tn
-from netlab.report import then_and_now as tables
+from netlab.openlab import tables
+from netlab.openlab import then_and_now as tn
 from netlab.report.site import BESIDE_2003, MEASURED, measured_notebooks
 
 

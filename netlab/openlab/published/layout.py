@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab import bus, published
+from netlab import bus
 from netlab.congestion import ethernet_goodput_Mbps
 from netlab.errors import BadInput, check, require
 from netlab.files.tables import Table
+from netlab.openlab import published
 from netlab.units import KIB
 
 HEADING_OF_TUNING = {"none": "No Tuning", "kernel": "+ Kernel Tuning", "full": "+ Driver Tuning"}

@@ -16,9 +16,9 @@ import pandas as pd
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
-from netlab import published
 from netlab.errors import BadInput, check
-from netlab.published.layout import HALF_SPEED_MBPS
+from netlab.openlab import published
+from netlab.openlab.published.layout import HALF_SPEED_MBPS
 
 # Values from the openlab report's tables, for the claims about them.
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from netlab import published
 from netlab.bus import PCI_X_100, PCI_X_133
 from netlab.congestion import LAWS, bdp_B, mss_B, window_limit_Mbps
 from netlab.errors import BadInput, check
@@ -17,6 +16,7 @@ from netlab.files.paths import data_dir
 from netlab.files.reading import read_bytes
 from netlab.files.tables import Table
 from netlab.files.writing import read_json
+from netlab.openlab import published
 from netlab.units import KIB, MIB, listed
 
 # Published files: the printed text, its description, its digest.

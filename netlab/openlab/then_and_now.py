@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from netlab import published
 from netlab.analysis import printed
 from netlab.analysis.cells import (
     CELL_KEYS,
@@ -36,8 +35,9 @@ from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, held
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.shares import bounded_interval
 from netlab.analysis.shares import of_runs as shares_of_runs
-from netlab.published.data import TUNING_OF_PROFILE
-from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
+from netlab.openlab import published
+from netlab.openlab.published.data import TUNING_OF_PROFILE
+from netlab.openlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 from netlab.study import Study
 from netlab.study.factors import level_text, levels_text
 from netlab.study.published import SHARE, Published, PublishedStep, quantity_name

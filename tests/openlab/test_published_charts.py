@@ -4,10 +4,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from netlab import published
-from netlab.charts import published as charts
 from netlab.charts.chart import Chart, show
 from netlab.errors import BadInput
+from netlab.openlab import charts, published
 
 
 def _texts(drawn):

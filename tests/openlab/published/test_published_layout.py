@@ -5,11 +5,11 @@ import shlex
 import pandas as pd
 import pytest
 
-from netlab import published
 from netlab.errors import BadInput
-from netlab.published import data, layout
-from netlab.published import layout as hosts
-from netlab.published.layout import SystemSetting
+from netlab.openlab import published
+from netlab.openlab.published import data, layout
+from netlab.openlab.published import layout as hosts
+from netlab.openlab.published.layout import SystemSetting
 
 
 def test_rows_and_columns_are_in_the_printed_order():

@@ -7,9 +7,9 @@ import shutil
 import pandas as pd
 import pytest
 
-from netlab import published
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
+from netlab.openlab import published
 
 # Stored here too, so that a file and its description cannot change together unnoticed.
 SHA256_OF_RAW = {

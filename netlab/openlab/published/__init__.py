@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from netlab.published import data
-from netlab.published.data import describe, names, numbers, read_raw
+from netlab.openlab.published import data
+from netlab.openlab.published.data import describe, names, numbers, read_raw
 
 __all__ = ["describe", "load", "names", "read_raw"]
 

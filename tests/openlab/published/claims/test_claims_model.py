@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab import published
 from netlab.errors import BadInput
-from netlab.published import claims
-from netlab.published.claims import claims_table, values, verdict_counts
-from netlab.published.claims.values import (
+from netlab.openlab import published
+from netlab.openlab.published import claims
+from netlab.openlab.published.claims import claims_table, values, verdict_counts
+from netlab.openlab.published.claims.values import (
     CheckResult,
     PrintedValue,
     Verdict,

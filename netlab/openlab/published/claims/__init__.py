@@ -18,8 +18,14 @@ from netlab.congestion import IP_TCP_HEADER_B, ethernet_goodput_Mbps, mss_B, win
 from netlab.errors import require
 from netlab.files.tables import Table
 from netlab.files.yaml_file import read_yaml
-from netlab.published.claims import values
-from netlab.published.claims.values import CheckResult, Claim, PrintedValue, Verdict, claims_of
+from netlab.openlab.published.claims import values
+from netlab.openlab.published.claims.values import (
+    CheckResult,
+    Claim,
+    PrintedValue,
+    Verdict,
+    claims_of,
+)
 from netlab.units import GIB, KIB, MIB, listed
 
 __all__ = ["CheckResult", "Claim", "PrintedValue", "Verdict", "all_claims", "check_all"]
