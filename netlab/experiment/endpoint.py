@@ -204,6 +204,11 @@ class Endpoint:
     def close(self) -> None:
         self.agent.close()
 
+    @property
+    def vrf_card(self) -> str:
+        """The interface that pings must name, which is in a VRF; else empty."""
+        return self.interface if self.stack.vrf else ""
+
     def leaves_by(self, peer: str) -> str:
         """Interface by which the kernel sends to an address; empty if the host cannot tell."""
         words = (self.own_address, peer, self.interface, self.stack.vrf)
@@ -436,9 +441,10 @@ def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dic
             wait_for_carrier(host, str(facts["interface"]), timeout_s=RESET_S)
         facts = host.facts(card)
     found = _settings_found(host, study, str(facts["interface"]), binary)
+    vrf = InterfaceStack.of(facts.get("layers")).vrf
     return {
         **facts,
-        "generators": versions(host, study.generators(path)),
+        "generators": versions(host, study.generators(path), vrf),
         "found": found.values,
         "fixed": list(found.fixed),
     }

@@ -234,7 +234,8 @@ def _buffers(
             text = fixed_buffer_text(study, groups[0], moot)
             yield Check("warn", f"tuning {level.name}", text)
     one, other = endpoints.values()
-    rtt_ms = ping(one.host, one.own_address, other.address, count=3, interval_s=0.2).avg_ms
+    source = one.vrf_card or one.own_address
+    rtt_ms = ping(one.host, source, other.address, count=3, interval_s=0.2).avg_ms
     if rtt_ms is None:
         with suppress(RunError):  # the check of packets fails for the same reason
             request = probe_request(study, MTU_TIMING)

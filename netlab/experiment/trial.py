@@ -121,6 +121,7 @@ def side_of(
         cpus=cpus,
         may_force=endpoint.may_force,
         boot_id=endpoint.facts.get("boot_id"),
+        vrf=endpoint.stack.vrf,
     )
 
 
@@ -388,7 +389,8 @@ class Trials:
         sender, receiver = (
             self.endpoints[name] for name in (group.sender, self.study.receiver(group))
         )
-        self.path_check = probe_path(sender.host, sender.own_address, receiver.address)
+        ends = (sender.own_address, receiver.address, sender.vrf_card)
+        self.path_check = probe_path(sender.host, *ends)
         if self.path_check.avg_ms is not None:
             self.rtt_s = self.path_check.avg_ms / 1e3
             return

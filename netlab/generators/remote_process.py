@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from netlab.errors import HostError, RunError
+from netlab.hosts import vrf as vrfs
 from netlab.hosts.host import Host
 from netlab.measure.exchange import RunEnd
 
@@ -28,11 +29,13 @@ OVERHEAD_S = 10.0
 
 # End of input, a closed output, a signal and the time limit each end the tool. `timeout` gives the
 # tool a process group of its own, and the script kills that group.
-SCRIPT = r"""
-port=$1 limit=$2 kill=$3 most=$4 hold=$5
-shift 5
+SCRIPT = vrfs.SCRIPT
+SCRIPT += r"""
+port=$1 limit=$2 kill=$3 most=$4 hold=$5 vrf=$6
+shift 6
 PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
+if [ -n "$vrf" ]; then set -- "$(vrf_ip)" vrf exec "$vrf" "$@"; fi
 hex=$(printf %04X "$port")
 printed() { head -c "$most" out | base64 | tr -d '\n'; }
 say() { printf '{"event":"%s"%s}\n' "$1" "$2"; }
@@ -109,10 +112,12 @@ class RemoteProcess:
         limit_s: float,
         port: int = 0,
         hold: bool = False,
+        vrf: str = "",
     ):
         self.host, self.what, self.limit_s = host, what, limit_s
-        words = (str(port), f"{limit_s:g}", str(KILL_S), str(MAX_OUTPUT_B), str(int(hold)))
-        self._process = host.start(("sh", "-c", SCRIPT, "netlab-tool", *words, *argv))
+        words = (str(port), f"{limit_s:g}", str(KILL_S), str(MAX_OUTPUT_B), str(int(hold)), vrf)
+        command = ("sh", "-c", SCRIPT, "netlab-tool", *words, *argv)
+        self._process = host.start(command, sudo=bool(vrf))
         self._exit: Exit | None = None
         self._printed = ""
         self._terminated = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -16,6 +17,7 @@ from typing import Literal
 
 from netlab import wings
 from netlab.errors import HostError, NetlabError
+from netlab.hosts import vrf as vrfs
 from netlab.hosts.host import SILENCE_S, Host
 from netlab.outputs.iperf_text import Iperf2Run
 from netlab.outputs.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
@@ -243,15 +245,29 @@ TOOLS += (
 MAX_VERSION = 120
 VERSION_S = 5
 
-# Print the program file and its version output, with a timeout.
-SCRIPT = r"""
+NOT_IN_VRF = "! "
+"""Begins what the script prints where it can start no program in the VRF."""
+
+# Print the program file and its version output, with a timeout, started as its runs are.
+SCRIPT = vrfs.SCRIPT
+SCRIPT += rf"""
 PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
 program=$(command -v "$1") || exit 0
-limit=$2
-shift 2
+limit=$2 vrf=$3
+shift 3
+set -- "$program" "$@"
+if [ -n "$vrf" ]; then
+  ip=$(vrf_ip)
+  if [ -z "$ip" ]; then
+    echo '{NOT_IN_VRF}no `ip` of this host has that command; install iproute2'
+    exit
+  fi
+  refused=$("$ip" vrf exec "$vrf" true 2>&1) || {{ echo "{NOT_IN_VRF}$refused"; exit; }}
+  set -- "$ip" vrf exec "$vrf" "$@"
+fi
 printf '%s\n' "$program"
-cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | head -c 4096
+cd "${{TMPDIR:-/tmp}}" && timeout -k 1 "$limit" "$@" 2>&1 </dev/null | head -c 4096
 """
 
 
@@ -267,9 +283,14 @@ def tool_named(name: str) -> Tool:
     return replace(tool, program=os.environ.get(tool.variable) or tool.program)
 
 
-def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
-    argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), *tool.version)
-    program, *lines = host.run(argv).stdout.strip().splitlines() or [""]
+def found_on(host: Host, tool: Tool, vrf: str = "") -> tuple[str, str] | None:
+    argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), vrf, *tool.version)
+    program, *lines = host.run(argv, sudo=bool(vrf)).stdout.strip().splitlines() or [""]
+    if program.startswith(NOT_IN_VRF):
+        command = shlex.join(vrfs.called(vrf, (tool.program,)))
+        reason = " ".join((program.removeprefix(NOT_IN_VRF), *lines))
+        message = f"{tool.name} is started by `{command}`, as {vrf} is a VRF: {reason}"
+        raise HostError(host.name, message, code="E-TOOL-080")
     if not program:
         return None
     said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
@@ -280,8 +301,8 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
     return program, said
 
 
-def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
-    found = {name: found_on(host, tool_named(name)) for name in names}
+def versions(host: Host, names: Iterable[str], vrf: str = "") -> dict[str, str | None]:
+    found = {name: found_on(host, tool_named(name), vrf) for name in names}
     return {name: None if there is None else there[1] for name, there in found.items()}
 
 
@@ -314,7 +335,7 @@ PROTOCOL = 203
 # Add a route before the present one, which stays; remove it at end of input or at a signal. Take
 # the next hop from the kernel. IPv6 has no prepend, but prefers a low metric.
 ROUTE_SCRIPT = r"""
-peer=$1 dev=$2 src=$3 name=$4 tag=$5 silence_s=$6
+peer=$1 dev=$2 src=$3 name=$4 tag=$5 silence_s=$6 vrf=${7:+vrf "$7"}
 PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
 say() { printf '{"event":"%s"}\n' "$1"; }
@@ -322,14 +343,14 @@ case $peer in
   *:*) family=-6 add=add metric='metric 1' ;;
   *) family=-4 add=prepend metric= ;;
 esac
-undo() { ip "$family" route del "$peer" dev "$dev" proto "$tag" $metric 2>/dev/null; }
+undo() { ip "$family" route del "$peer" dev "$dev" proto "$tag" $metric $vrf 2>/dev/null; }
 undo
 via=$(ip "$family" -o route get "$peer" oif "$dev" | sed -n 's/.* via \([^ ]*\) .*/via \1/p')
 trap undo EXIT
 trap 'exit 1' HUP INT TERM PIPE
-ip "$family" route $add "$peer" $via dev "$dev" src "$src" proto "$tag" $metric congctl "$name" ||
-  exit 1
-if ip "$family" route show "$peer" proto "$tag" | grep -q "congctl $name"; then
+ip "$family" route $add "$peer" $via dev "$dev" src "$src" proto "$tag" $metric $vrf \
+  congctl "$name" || exit 1
+if ip "$family" route show "$peer" proto "$tag" $vrf | grep -q "congctl $name"; then
   say applied
   # a sign of life arrives every few seconds; without one the controller is gone
   if command -v timeout >/dev/null; then
@@ -345,14 +366,14 @@ fi
 
 @contextmanager
 def congestion_route(
-    host: Host, *, interface: str, address: str, peer: str, congestion: str
+    host: Host, *, interface: str, address: str, peer: str, congestion: str, vrf: str = ""
 ) -> Iterator[None]:
     """Make a congestion control the default of every new socket from a host to a peer.
 
     The route is removed at the end, also when this process is killed. The congestion control is
     its only attribute: it inherits none from the present route.
     """
-    words = (peer, interface, address, congestion, str(PROTOCOL), str(SILENCE_S))
+    words = (peer, interface, address, congestion, str(PROTOCOL), str(SILENCE_S), vrf)
     process = host.start(("sh", "-c", ROUTE_SCRIPT, "route", *words), sudo=True).keep_alive()
     try:
         if process.receive(APPLIED_S).get("event") != "applied":

@@ -18,6 +18,7 @@ from netlab.errors import BadInput, RunError
 from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess, difference, snapshot
 from netlab.generators.tools import Tool, TransferRequest, congestion_route
 from netlab.hosts.host import Host
+from netlab.hosts.vrf import called
 from netlab.measure.exchange import Direction, Request, RunEnd, RunOutcome, datagrams
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.measure.record import own_us
@@ -270,6 +271,7 @@ def run_trial(
                         address=of.address,
                         peer=to.address,
                         congestion=of.congestion or request.congestion,
+                        vrf=of.vrf,
                     )
                 )
         open_ways = []
@@ -301,6 +303,7 @@ def run_trial(
                     way.lines[1],
                     limit_s=way.transfer.seconds + SLACK_S,
                     hold=True,
+                    vrf=way.sender.vrf,
                 )
             )
             for way in open_ways
@@ -358,9 +361,11 @@ def run_trial(
     columns["message"] = "; ".join(filter(None, notes))
     if whole := Datagrams.total(counts):
         columns |= whole.columns()
-    called = dict(zip(("server", "client"), open_ways[0].lines, strict=True))
+    vrfs = (receiver.vrf, sender.vrf)
+    lines = map(called, vrfs, open_ways[0].lines)
+    commands = dict(zip(("server", "client"), lines, strict=True))
     lacks = {"sender_lacks_B": ledger.error_B} if ledger.error_B and not tool.reads_all else {}
-    provenance = {"name": tool.name, "versions": dict(versions), **called, **lacks}
+    provenance = {"name": tool.name, "versions": dict(versions), **commands, **lacks}
     return TrialResult(outcome, ledger, columns, provenance)
 
 
@@ -393,6 +398,7 @@ def _served(
             lines(replace(transfer, address=receiver.own_address))[0],
             limit_s=2 * LISTEN_S + transfer.seconds + SLACK_S + END_S,
             port=port,
+            vrf=receiver.vrf,
         )
         server = stack.enter_context(process)
         if server.wait_listening():

@@ -59,8 +59,8 @@ def together(calls: Iterable[Callable[[], T]], *, at_once: int) -> list[Future[T
 
 # ping and traceroute of a path: one short check, or many pings.
 
-# Arguments: the two data addresses. Each tool has a timeout of 1.8 s; output printed before it
-# counts.
+# Arguments: the two data addresses, and the interface if it is in a VRF. Each tool has a timeout
+# of 1.8 s; output printed before it counts.
 START = r"""
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 there() { command -v "$1" >/dev/null 2>&1; }
@@ -69,14 +69,16 @@ if there timeout; then limit='timeout 1.8'; fi
 """
 PING = f"""{START}
 if there ping; then
-    said=$($limit ping -n -c 5 -i 0.02 -I "$1" "$2" 2>&1)
+    said=$($limit ping -n -c 5 -i 0.02 -I "${{3:-$1}}" "$2" 2>&1)
     if [ $? -ne 2 ]; then echo "$said"; exit; fi
-    exec $limit ping -n -c 5 -i 0.2 -I "$1" "$2" 2>&1  # older ones take 0.2 s from users
+    exec $limit ping -n -c 5 -i 0.2 -I "${{3:-$1}}" "$2" 2>&1  # older ones take 0.2 s from users
 fi
 echo 'ping: not installed'
 """
 TRACEROUTE = f"""{START}
-if there traceroute; then exec $limit traceroute -n -q 1 -w 1 -m 16 -s "$1" "$2" 2>&1; fi
+if there traceroute; then
+    exec $limit traceroute -n -q 1 -w 1 -m 16 -s "$1" ${{3:+-i "$3"}} "$2" 2>&1
+fi
 if there tracepath; then exec $limit tracepath -n -m 16 "$2" 2>&1; fi
 echo 'traceroute and tracepath: not installed'
 """
@@ -104,9 +106,10 @@ class PathCheck:
         return {"ping": self.ping, "traceroute": self.traceroute}
 
 
-def probe_path(host: Host, source: str, destination: str) -> PathCheck:
+def probe_path(host: Host, source: str, destination: str, vrf_card: str = "") -> PathCheck:
+    ends = (source, destination, vrf_card)
     probes = [
-        partial(host.run, ("sh", "-c", script, "probe_path", source, destination), check=False)
+        partial(host.run, ("sh", "-c", script, "probe_path", *ends), check=False)
         for script in (PING, TRACEROUTE)
     ]
     return parse(*(done.result().stdout.strip() for done in together(probes, at_once=2)))

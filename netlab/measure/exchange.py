@@ -92,6 +92,7 @@ class RunEnd:
     bind_address: str = ""  # the host's own, where the other end reaches it by another
     ports: range | None = None
     boot_id: str | None = None
+    vrf: str = ""
 
     @property
     def own_address(self) -> str:

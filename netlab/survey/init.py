@@ -199,7 +199,9 @@ def _routed(hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]) ->
 
 def _connected(host: Host, ends: Ends, connector: Connector, *, routed: bool) -> FoundPath:
     """The path between two ends; its round trip is that of pings, if they come back."""
-    argv = ("sh", "-c", PING, "ping", ends[0].address, ends[1].address, str(PINGS))
+    card = ends[0].interface
+    source = card.name if card.stack.vrf else ends[0].address
+    argv = ("sh", "-c", PING, "ping", source, ends[1].address, str(PINGS))
     ping = partial(host.run, argv, timeout_s=PING_TIMEOUT_S, check=False)
     calls: list[Callable[[], Any]] = [partial(connector.rtt_ms, ends), ping]
     connected, pinged = together(calls, at_once=2)

@@ -32,6 +32,7 @@ PROGRAMS = {
     "/sbin/tc": "opt/debian/tc",
     "/usr/bin/unshare": "opt/debian/unshare",
     "/usr/bin/setsid": "opt/debian/setsid",
+    "/usr/bin/iperf3": "usr/bin/iperf3",
     "/bin/dash": "opt/debian/sh",
 }
 """Programs of this machine and their places there."""
