@@ -125,9 +125,18 @@ def late_banner(site: Visitor) -> tuple[str, tuple[str, str]]:
     return relayed
 
 
+def match_exec(site: Visitor) -> tuple[str, tuple[str, str]]:
+    """As wrappers of Teleport, Vault and step-ca: a command decides, and fetches the key."""
+    site.move_key(site.state / "of_the_vault")
+    fetch = "cp {state}/of_the_vault {state}/fetched && echo %n >>{state}/asked"
+    return configured(
+        site, f'Match originalhost left,right exec "{fetch}"\n IdentityFile {{state}}/fetched'
+    )
+
+
 LOGINS = (
     *(default_key, agent, host_block, agent_with_identities_only, identity_agent, certificate),
-    *(known_hosts_command, proxy_command, late_banner),
+    *(known_hosts_command, proxy_command, late_banner, match_exec),
 )
 
 
