@@ -22,7 +22,7 @@ from netlab.hosts.stack import InterfaceStack
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
 from netlab.measure.bottleneck import ONE_SLAVE, bottleneck
-from netlab.measure.exchange import Emulated, Request, RunEnd, RunOutcome, measure
+from netlab.measure.exchange import Cross, Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
 from netlab.measure.ledger import audit, audit_path, one_machine, with_controller
 from netlab.measure.record import (
@@ -150,9 +150,17 @@ def run_of(
         both=group.direction == "<->",
         buffer_B=sender.sndbuf_B,
         rate_MBps=link_MBps(study, group.path, group),
+        cross=cross_of(group),
         **options,
     )
     return sender, receiver, request
+
+
+def cross_of(group: Group) -> Cross | None:
+    """Datagrams beside the streams of a group's run, whose size is known; None without any."""
+    if not group.cross_udp_Mbps or not group.cross_udp_B:
+        return None
+    return Cross(round(group.cross_udp_Mbps * 1e6 / 8), group.cross_udp_B)
 
 
 def request_of(
@@ -254,6 +262,7 @@ def setting_of(
         memory_source=memory_source,
         hot_MBps=hot_MBps,
         datagram_B=datagram_B,
+        cross_B=group.cross_udp_B if group.cross_udp_Mbps else None,
     )
 
 
@@ -278,7 +287,8 @@ def core_run(
     """Run netlab's own generator and audit its ledger."""
     outcome = measure(sender, receiver, request, now=now)
     flows = [(flow.gen, flow.sink) for flow in outcome.flows]
-    return TrialResult(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
+    ledger = audit(flows, mtu_B=mtu_B, both=request.both, cross=outcome.cross)
+    return TrialResult(outcome, ledger)
 
 
 def measured(
@@ -300,7 +310,8 @@ def measured(
     drift = [line for endpoint in endpoints for line in endpoint.drift()]
     outcome, ledger = result.outcome, result.ledger
     # it counts no fragments, and the greetings of other tools
-    if emulated is not None and setting.whole_datagrams and group.generator == UDP:
+    whole = setting.whole_datagrams and group.generator == UDP
+    if emulated is not None and (whole or outcome.cross is not None):
         audit_path(ledger, outcome, emulated)
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
@@ -469,7 +480,9 @@ class Trials:
         most_B = self.mtu_B - udp_headers_B(sender.address)
         whole_B = most_B if group.record_length_B > most_B else None
         carried = [slaves.text() for slaves in counted]
-        notes = (row["message"], probe_fault(flows), datagram_notes(flows, whole_B), *carried)
+        beside = (outcome.outcome.cross,) if outcome.outcome.cross else ()
+        udp = (datagram_notes(flows, whole_B), datagram_notes(beside))
+        notes = (row["message"], probe_fault(flows), *udp, *carried)
         row["message"] = "; ".join(text for text in notes if text)
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started
@@ -481,10 +494,12 @@ class Trials:
 
     def _sized(self, group: Group) -> Group:
         """A group whose datagrams have a size."""
-        if group.record_length_B != FILL_PACKET:
+        own, beside = group.record_length_B, group.cross_udp_Mbps and group.cross_udp_B is None
+        names = [*(["record_length_B"] * (own == FILL_PACKET)), *(["cross_udp_B"] * bool(beside))]
+        if not names:
             return group
         self.filling_B = self.filling_B or self._filling_B(group)
-        return group.model_copy(update={"record_length_B": self.filling_B})
+        return group.model_copy(update=dict.fromkeys(names, self.filling_B))
 
     def _filling_B(self, group: Group) -> int:
         """As much as the largest packet carries that passes both ways, found by TCP."""
@@ -564,6 +579,8 @@ class Trials:
             "congestion": study.congestion_of(group),
             "congestion_source": self._congestion_source(run),
             "flows": flows_text(group.flows),
+            "cross_udp_Mbps": group.cross_udp_Mbps,
+            "cross_udp_B": (group.cross_udp_B or self.filling_B) if group.cross_udp_Mbps else None,
             "generator": group.generator,
             "generator_version": version_text(self.context["generators"].get(group.generator)),
             "records": group.records,

@@ -35,6 +35,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from netlab.measure.cross import cross_frames_MBps
 from netlab.study.groups import sends_datagrams
 from netlab.units import HEADERS_B, datagram_share, payload_share
 
@@ -125,6 +126,7 @@ of half of that window and more: losses in bursts cost less, timeouts more than 
 NUMBERS = (
     *("goodput_MBps", "goodput_forward_MBps", "goodput_reverse_MBps", "pacing_MBps"),
     *("bus_MBps", "bus_shared", "link_MBps", "mtu_B", "mss_B", "record_length_B", "streams"),
+    *("cross_goodput_MBps", "cross_udp_B"),
     *("rtt_us", "min_rtt_us", "sent_B", "retransmits", "lost_percent", "window_s"),
     *("sndbuf_B", "rcvbuf_B", "buffer_B", "receive_buffer_B"),
     *("cwnd_segments", "cwnd_t0_segments", "rate_variation_percent"),
@@ -189,6 +191,8 @@ def evidence(row: Mapping) -> Evidence:
     goodput = _number(row, "goodput_MBps")
     both = row.get("direction") == "<->"
     bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps") * (2 if both else 1)
+    of_cross = (_number(row, name) for name in ("cross_goodput_MBps", "cross_udp_B", "mtu_B"))
+    link -= cross_frames_MBps(*of_cross)
     raw = _of_known(min, bus, link)
     kind = "" if math.isnan(raw) else ("bus" if raw == bus else "link")
     mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")

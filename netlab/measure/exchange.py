@@ -7,8 +7,8 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from netlab.errors import HostError, RunError, shown
 from netlab.study import Latency, Policy, Socket, Udp, flows
 from netlab.study.flows import PlannedFlow
+from netlab.study.groups import CROSS_S
 
 TAIL_MS = 60
 """Extra time of a timed sender after the nominal window, so that it never ends inside it."""
@@ -122,13 +123,21 @@ NO_PROBE = Latency()
 
 
 @dataclass(frozen=True)
+class Cross:
+    """Datagrams beside the streams of a run, from its sender to its receiver."""
+
+    rate_Bps: int
+    record_length_B: int
+
+
+@dataclass(frozen=True)
 class Request:
     """Parameters of a run for both agents, besides the ends.
 
     With `bytes_per_stream` the run lasts until they have arrived on every stream; `warmup_ms`
     and `window_ms` are then 0. `engine`, `threads`, `send`, `receive`, `socket`, `policy` and
     `latency` are as in a study; the CPUs of `socket` are ignored in favour of each side's own. With
-    `udp` the records are datagrams.
+    `udp` the records are datagrams. `cross` needs a window.
     """
 
     streams: int
@@ -151,6 +160,7 @@ class Request:
     latency: Latency = NO_PROBE
     udp: Udp | None = None
     flows: tuple[PlannedFlow, ...] = ()
+    cross: Cross | None = None
 
 
 @dataclass(frozen=True)
@@ -168,6 +178,8 @@ class RunOutcome:
     wall_s: float
     together_s: tuple[float, float] | None = None
     """Time since the start in which all flows are on; None where they last as long as the run."""
+    cross: Direction | None = None
+    """The datagrams beside the streams; None without."""
 
     def ends(self) -> Iterator[tuple[str, dict]]:
         for flow in self.flows:
@@ -205,8 +217,9 @@ _OPTION = re.compile(rf"(?<![\w.])({'|'.join(KEYS)})(?=[:,) ]|$)")
 class _Inbox:
     """Answers of one agent in any order; both directions of a run share it."""
 
-    def __init__(self, side: RunEnd, runs: list[int], streams: int, now: Callable[[], float]):
-        self._side, self._runs, self._streams, self._now = side, frozenset(runs), streams, now
+    def __init__(self, side: RunEnd, runs: Mapping[int, int], now: Callable[[], float]):
+        """Of these runs, each with its number of streams."""
+        self._side, self._runs, self._streams, self._now = side, frozenset(runs), runs, now
         self._stored: dict[tuple[str, int], dict] = {}
         self._parts: dict[tuple[str, int], list[dict]] = {}
 
@@ -240,7 +253,7 @@ class _Inbox:
             return answer
         if "parts" in answer["samples"]:
             self._assemble(answer)
-        if fault := result_fault(answer, self._streams):
+        if fault := result_fault(answer, self._streams[answer["run"]]):
             message = f"{self._side.host}: its {answer['event']} has {fault}"
             raise RunError(message, reason="peer", code="E-MEASURE-008")
         return answer
@@ -342,6 +355,102 @@ def _pacing(request: Request) -> Words:
     return {"pacings_Bps": flows.dealt(request.flows, each)}
 
 
+@dataclass(frozen=True)
+class _Transfer:
+    """A gen and a sink: one direction of a run, or its cross traffic."""
+
+    of: RunEnd
+    to: RunEnd
+    request: Request
+    run: int
+    token: str
+    tail_ms: int = TAIL_MS
+
+    def listen(self, port: int) -> None:
+        request = self.request
+        words: Words = {"bind": self.to.own_address, "from": self.of.address}
+        if port:
+            words["port"] = port
+        accept_ms = arrival_ms(request.streams) + round(1e3 * request.latency.extra_s)
+        words |= {"receive": request.receive, "accept_ms": accept_ms}
+        words |= {"window_ms": request.window_ms, **_asked(self.to, request)}
+        self.to.channel.send("sink", run=self.run, token=self.token, **words)
+
+    def send(self, port: int) -> None:
+        request = self.request
+        words: Words = {"to": self.to.address, "from": self.of.own_address, "port": port}
+        words["connect_ms"] = arrival_ms(request.streams)
+        if request.bytes_per_stream:
+            words["bytes"] = request.bytes_per_stream
+        else:
+            words |= {"window_ms": request.window_ms, "tail_ms": self.tail_ms}
+        words |= _asked(self.of, request, to=self.to)
+        self.of.channel.send("gen", run=self.run, token=self.token, **words)
+
+    def stop(self) -> None:
+        for side in (self.of, self.to):
+            with contextlib.suppress(HostError, OSError):  # gone: its end of input stops it
+                side.channel.send("stop", run=self.run)
+
+
+def _crossing(request: Request, cross: Cross) -> Request:
+    """The request of the datagrams beside the streams of a run, over its window and its probes."""
+    idle_ms = round(1e3 * request.latency.extra_s / 2)
+    return Request(
+        streams=1,
+        record_length_B=cross.record_length_B,
+        congestion="",
+        force_buffer=False,
+        receive="copy",
+        warmup_ms=request.warmup_ms + idle_ms,
+        window_ms=request.window_ms,
+        interval_ms=request.interval_ms,
+        both=False,
+        drain_ms=request.drain_ms + _cross_tail_ms(request),
+        socket=Socket(pacing_MBps=cross.rate_Bps / 1e6),
+        udp=Udp(),
+    )
+
+
+def _cross_tail_ms(request: Request) -> int:
+    return TAIL_MS + round(1e3 * (CROSS_S + request.latency.extra_s / 2))
+
+
+def _plain(side: RunEnd) -> RunEnd:
+    """An end without what a study asks for its streams."""
+    return replace(side, congestion=None, sndbuf_B=0, rcvbuf_B=0, cpus=None)
+
+
+def _transfers(
+    sender: RunEnd, receiver: RunEnd, request: Request, run: int
+) -> tuple[list[_Transfer], _Transfer | None]:
+    """The directions of a run, and its cross traffic.
+
+    A run id names one role per agent, and each transfer has a token of its own.
+    """
+
+    def token() -> str:
+        return secrets.token_hex(16)
+
+    ways = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
+    made = [_Transfer(*way, request, run + index, token()) for index, way in enumerate(ways)]
+    if request.cross is None:
+        return made, None
+    ends, tail_ms = (_plain(sender), _plain(receiver)), _cross_tail_ms(request)
+    crossing = _crossing(request, request.cross)
+    return made, _Transfer(*ends, crossing, run + len(ways), token(), tail_ms)
+
+
+def _ports(transfers: list[_Transfer]) -> list[int]:
+    """A port for the sink of each, 0 for one that the kernel chooses; no two of a host are one."""
+    ports: dict[str, list[int]] = {}
+    for transfer in transfers:
+        if (side := transfer.to).ports and side.host not in ports:
+            count = sum(other.to.host == side.host for other in transfers)
+            ports[side.host] = secrets.SystemRandom().sample(side.ports, count)
+    return [ports[one.to.host].pop() if one.to.ports else 0 for one in transfers]
+
+
 def measure(
     sender: RunEnd,
     receiver: RunEnd,
@@ -353,50 +462,38 @@ def measure(
     started_unix_ns = time.time_ns()
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)
-    directions = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
-    # A run id names one role per agent, and each direction has a token of its own.
-    runs = [run + index for index in range(len(directions))]
-    inboxes = {side.host: _Inbox(side, runs, request.streams, now) for side in (sender, receiver)}
-    lasting: Words = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
-    extra_s = request.latency.extra_s
-    arrive_ms = arrival_ms(request.streams)
-    allowed_s = (request.warmup_ms + request.window_ms) / 1e3 + extra_s
+    directions, cross = _transfers(sender, receiver, request, run)
+    transfers = [*([cross] if cross else []), *directions]  # it begins before the streams
+    runs = {one.run: one.request.streams for one in transfers}
+    inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
+    allowed_s = (request.warmup_ms + request.window_ms) / 1e3 + request.latency.extra_s
     if request.bytes_per_stream:
-        lasting, allowed_s = {"bytes": request.bytes_per_stream}, FIXED_BYTES_S
+        allowed_s = FIXED_BYTES_S
     try:
-        tokens = [secrets.token_hex(16) for _ in directions]
-        for (of, to), number, token in zip(directions, runs, tokens, strict=True):
-            sink: Words = {"bind": to.own_address, "from": of.address}
-            if to.ports:
-                sink["port"] = to.port
-            sink |= {"receive": request.receive, "accept_ms": arrive_ms + round(1e3 * extra_s)}
-            sink |= {"window_ms": request.window_ms, **_asked(to, request)}
-            to.channel.send("sink", run=number, token=token, **sink)
+        for one, port in zip(transfers, _ports(transfers), strict=True):
+            one.listen(port)
         ports = [
-            inboxes[to.host].wait("listening", number, now() + GRACE_S)["port"]
-            for (_, to), number in zip(directions, runs, strict=True)
+            inboxes[one.to.host].wait("listening", one.run, now() + GRACE_S)["port"]
+            for one in transfers
         ]
-        for (of, to), number, token, port in zip(directions, runs, tokens, ports, strict=True):
-            gen: Words = {"to": to.address, "from": of.own_address, "port": port}
-            gen |= {"connect_ms": arrive_ms, **lasting, **_asked(of, request, to=to)}
-            of.channel.send("gen", run=number, token=token, **gen)
+        for one, port in zip(transfers, ports, strict=True):
+            one.send(port)
         deadline = now() + GRACE_S + allowed_s
-        deadline += (TAIL_MS + arrive_ms + request.drain_ms) / 1e3
-        directed = tuple(
+        deadline += (transfers[0].tail_ms + arrival_ms(request.streams) + request.drain_ms) / 1e3
+        made = [
             Direction(
-                gen=inboxes[of.host].wait("gen_result", number, deadline),
-                sink=inboxes[to.host].wait("sink_result", number, deadline),
+                gen=inboxes[one.of.host].wait("gen_result", one.run, deadline),
+                sink=inboxes[one.to.host].wait("sink_result", one.run, deadline),
             )
-            for (of, to), number in zip(directions, runs, strict=True)
-        )
+            for one in (*directions, *([cross] if cross else []))
+        ]
     except BaseException:
-        for (of, to), number in zip(directions, runs, strict=True):
-            for side in (of, to):
-                with contextlib.suppress(HostError, OSError):  # gone: its end of input stops it
-                    side.channel.send("stop", run=number)
+        for one in transfers:
+            one.stop()
         raise
+    beside = made.pop() if cross else None
     together_s = flows.together_s(request.flows)
-    return RunOutcome(directed, started_unix_ns, now() - started, together_s)
+    return RunOutcome(tuple(made), started_unix_ns, now() - started, together_s, beside)
 
 
 # Columns and queue samples of a run from two reports of its emulator.

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import printable
+from netlab.measure.cross import cross_fault
 from netlab.measure.exchange import Emulated, RunOutcome, meter_of
 from netlab.measure.fairness import STALL_S, TIMEOUTS, loaded_rtt_s, starved
-from netlab.measure.ledger import controller_processes
+from netlab.measure.ledger import controller_processes, crossed
 from netlab.measure.steadiness import Unsteady, in_window
 from netlab.study import Noise, Timing
 from netlab.units import ETHERNET_HEADER_B
@@ -119,8 +120,9 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
     )
     shares = []
     both = [_interface(forward.gen), _interface(forward.sink)]
+    beside = crossed(forward.gen, forward.sink, outcome.cross)
     ends = zip(both, both[::-1], (results, back), (back, results), strict=True)
-    for interface, other, sends, receives in ends:
+    for at, (interface, other, sends, receives) in enumerate(ends):
         if not interface or not other:
             return None
         if interface["name"] == LOOPBACK:
@@ -129,6 +131,8 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
         if len(mosts) < 2:
             return None
         mosts = [(own_B + probes * PROBE_FRAME_B, n + probes) for own_B, n in mosts]
+        for way in (0, 1) if interface["name"] == LOOPBACK else (at,):
+            mosts[way] = (mosts[way][0] + beside[at][0], mosts[way][1] + beside[at][1])
         busier = [max(counts) for counts in zip(*mosts, strict=True)]
         mosts[1] = (mosts[1][0], mosts[1][1] + _cut_by_card(other, mosts[1][1]))
         for prefix, most in zip(("tx", "rx"), mosts, strict=True):
@@ -268,6 +272,8 @@ def flags_of(
     for name, result in outcome.ends():
         if result.get("status") != "ok":
             flags["failed"] = f"{name}: {result.get('message') or result.get('status')}"
+    if "failed" not in flags and (fault := cross_fault(outcome)):
+        flags["failed"] = fault
     late = _late_watch(outcome)
     if late and "failed" in flags:
         flags["failed"] += f", {late}"

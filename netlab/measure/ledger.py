@@ -14,7 +14,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,13 +28,15 @@ from netlab.measure.exchange import (
     datagrams_of,
     meter_of,
 )
-from netlab.units import ETHERNET_HEADER_B
+from netlab.units import ETHERNET_HEADER_B, IPV6_HEADER_B, UDP_HEADER_B
 
 HELLO_B = 64
 SEQUENCE_SLACK_B = 2
 """SYN and FIN each take one sequence number, so TCP's counts may be up to 2 above the payload."""
 
 WRAP_B = 2**32
+
+UDP_HEADERS_MOST_B = ETHERNET_HEADER_B + IPV6_HEADER_B + UDP_HEADER_B
 
 INTERFACE_SLACK_SHARE = 0.002
 INTERFACE_SLACK_B = 262_144
@@ -49,14 +51,52 @@ class Ledger:
     header_share: float | None = None
 
 
-def audit(flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool) -> Ledger:
+def audit(
+    flows: list[tuple[dict, dict]],
+    *,
+    mtu_B: int,
+    both: bool,
+    cross: Direction | None = None,
+) -> Ledger:
     ledger = Ledger()
+    if cross is not None:
+        _exact(ledger, "cross traffic", cross.gen, cross.sink)
+        _window(ledger, "cross traffic", cross.sink)
     for name, (gen, sink) in zip(("forward", "reverse"), flows, strict=False):
         _exact(ledger, name, gen, sink)
         _tcp(ledger, name, gen, sink)
         _window(ledger, name, sink)
-    audit_interfaces(ledger, flows, mtu_B=mtu_B, both=both)
+    beside_B = [most_B for most_B, _ in crossed(*flows[0], cross)]
+    audit_interfaces(ledger, flows, mtu_B=mtu_B, both=both, beside_B=beside_B)
     return ledger
+
+
+def crossed(gen: dict, sink: dict, cross: Direction | None) -> list[tuple[int, int]]:
+    """Most bytes and packets of cross traffic on the sender's interface, and on the receiver's.
+
+    Between the readings of both interfaces, from the nearest samples around them: the datagrams
+    begin before the streams, and outlast them.
+    """
+    if cross is None:
+        return [(0, 0), (0, 0)]
+    ends = ((gen, cross.gen), (sink, cross.sink))
+    return [
+        _crossed(meter_of(streams, "total"), datagram_B(cross.gen), own) for streams, own in ends
+    ]
+
+
+def _crossed(meter: dict, size_B: int, own: dict) -> tuple[int, int]:
+    t_ns = np.asarray(own["samples"].get("t_ns", ()), np.int64)
+    if not size_B or not meter or not t_ns.size:
+        return 0, 0
+    so_far_B = np.asarray(own["samples"]["bytes"], np.int64).sum(axis=0)
+    first = np.searchsorted(t_ns, meter["t0_ns"], "right") - 1
+    last = np.searchsorted(t_ns, meter["t1_ns"])
+    passed_B = own["total_bytes"] if last == t_ns.size else so_far_B[last]
+    passed_B -= so_far_B[first] if first >= 0 else 0
+    # a socket without room drops what the interface received
+    packets = int(passed_B) // size_B + 1 + datagrams("socket_drops", own)
+    return packets * (size_B + UDP_HEADERS_MOST_B), packets
 
 
 def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
@@ -115,8 +155,11 @@ def audit_path(ledger: Ledger, outcome: RunOutcome, emulated: Emulated) -> None:
 
     Not beside a latency probe, whose datagrams the emulator counts as well.
     """
-    for flow, (taken, delivered) in zip(outcome.flows, emulated.datagrams(), strict=False):
-        if flow.gen.get("latency") or flow.gen.get("latency_tcp") or not datagrams_of(flow.sink):
+    if any(flow.gen.get("latency") or flow.gen.get("latency_tcp") for flow in outcome.flows):
+        return
+    flows = (outcome.cross,) if outcome.cross else outcome.flows
+    for flow, (taken, delivered) in zip(flows, emulated.datagrams(), strict=False):
+        if not datagrams_of(flow.sink):
             continue
         sent, dropped = datagrams("sent", flow.gen), datagrams("socket_drops", flow.sink)
         interface = meter_of(flow.gen, "total").get("interface") or {}
@@ -151,9 +194,16 @@ def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
 
 
 def audit_interfaces(
-    ledger: Ledger, flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool
+    ledger: Ledger,
+    flows: list[tuple[dict, dict]],
+    *,
+    mtu_B: int,
+    both: bool,
+    beside_B: Sequence[int] = (0, 0),
 ) -> None:
     """Each interface saw at least the payload, and at most payload, headers and acks.
+
+    ``beside_B`` is what else the sender sent and the receiver received, at most.
 
     A sender without a count of retransmissions (``losses_unknown``) is not checked. A sink may
     read less than its sender sent, where data in flight were left unread. A total that is not
@@ -179,15 +229,20 @@ def audit_interfaces(
         unsure = sink.get("unsure_bytes") or 0
         least, most = payload - unsure, math.inf if unsure else most
         received = _counted(sink, "rx_bytes")
-        ends = (("sink", "received", received), ("sender", "sent", _counted(gen, "tx_bytes")))
-        for end, did, seen in ends[: 1 if gen.get("losses_unknown") else 2]:
-            if seen is not None and not least <= seen <= most:
+        beside_sender_B, beside_sink_B = (0, 0) if index else beside_B
+        ends = (
+            ("sink", "received", received, beside_sink_B),
+            ("sender", "sent", _counted(gen, "tx_bytes"), beside_sender_B),
+        )
+        for end, did, seen, more_B in ends[: 1 if gen.get("losses_unknown") else 2]:
+            if seen is not None and not least <= seen <= most + more_B:
                 problems = ledger.problems if seen < least else ledger.surplus
                 problems.append(
                     f"the {end}'s interface {did} {seen} B for {payload} B of payload "
-                    f"(at most {most:.0f} B expected): {_why(seen, payload, most)}"
+                    f"(at most {most + more_B:.0f} B expected): "
+                    f"{_why(seen, payload, most + more_B)}"
                 )
-        if received is not None:
+        if received is not None and not beside_sink_B:
             share = received / payload - 1
             ledger.header_share = max(share, ledger.header_share or share)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from netlab.measure.cross import cross_columns, cross_frames_MBps
 from netlab.measure.exchange import (
     TRACED,
     Direction,
@@ -51,6 +52,8 @@ class RunSetting:
     memory_source: str = ""
     hot_MBps: float | None = None
     datagram_B: int | None = None
+    cross_B: int | None = None
+    cross_frames_MBps: float = 0.0
 
     @property
     def whole_datagrams(self) -> bool:
@@ -83,7 +86,8 @@ def ceiling(
     if bus_MBps is not None:
         limits.append((bus_MBps * share, "bus"))
     if setting.link_MBps is not None:
-        limits.append((setting.link_MBps * share * ways, "link"))
+        left_MBps = max(0.0, setting.link_MBps * ways - setting.cross_frames_MBps)
+        limits.append((left_MBps * share, "link"))
     if setting.memory_MBps is not None:
         limits.append((setting.memory_MBps, "memory"))
     return min(limits) if limits else (None, None)
@@ -93,8 +97,10 @@ def ceiling_source(setting: RunSetting, kind: str | None) -> str:
     copies = "copies of cold memory by one core, measured before the runs"
     sources = {
         "bus": setting.bus_source or "the bus",
-        "link": setting.link_source
-        or f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
+        "link": (
+            setting.link_source or f"a link of {setting.link_MBps or 0:g} MB/s, as the study states"
+        )
+        + (", less the UDP beside the streams" if setting.cross_frames_MBps else ""),
         "memory": setting.memory_source or copies,
     }
     return sources[kind] if kind else ""
@@ -240,6 +246,11 @@ def record(
     """The measured columns of one run; those that name it and its tuning are the caller's."""
     flows = outcome.flows
     both = len(flows) == 2
+    beside = cross_columns(outcome)
+    frames_MBps = cross_frames_MBps(
+        beside.get("cross_goodput_MBps"), setting.cross_B, setting.mtu_B
+    )
+    setting = replace(setting, cross_frames_MBps=frames_MBps)
     timed = [_timed(flow, setting.one_machine) for flow in flows]
     rates = [rate for rate, _, _ in timed]
     measured = [rate for rate in rates if rate is not None]
@@ -316,6 +327,7 @@ def record(
         "min_rtt_us": _of_known(lambda values: float(min(values)), _tcp(senders, "min_rtt_us")),
         **latency_columns(flows),
         **datagram_columns(flows),
+        **beside,
         "cwnd_segments": _mean(_tcp(begun, "cwnd_segments")),
         **{name: _mean([one.get(name) or None for one in begun]) for name in CWND_COLUMNS},
         "congestion_in_force": "+".join(congestion) or None,

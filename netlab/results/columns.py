@@ -140,6 +140,12 @@ RUN_COLUMNS = _columns("""
     sent_B                   Int64?    B     bytes given to send(), whole run, all directions
     received_B               Int64?    B     bytes the sinks read, whole run
     interval_sum_B           Int64?    B     sum of the interval samples, whole run
+    cross_udp_Mbps           float64?  Mb/s  UDP beside the streams, payload, as asked for; 0:
+                                             none
+    cross_udp_B              Int64?    B     payload of each of its datagrams
+    cross_goodput_MBps       float64?  MB/s  goodput of UDP beside the streams, in their window
+    cross_sent_datagrams     Int64?    -     datagrams sent beside the streams, whole run
+    cross_lost_percent       float64?  %     of these, sent and not received
     zerocopy_copied_B        Int64?    B     bytes of `send: zerocopy` that the senders' kernels
                                              copied all the same, as they report it, whole run
     acked_B                  Int64?    B     TCP_INFO bytes_acked, whole run

@@ -80,6 +80,9 @@ class _Installed:
 
 Generator = Annotated[str, _Installed()]
 RecordLength = Annotated[int, Field(ge=0, le=64 * 1024 * 1024)]
+CrossRate = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+CrossLength = Annotated[int, Field(ge=18, le=65_507)]
+"""Payload of a datagram, as :class:`~netlab.study.factors.Udp` has it."""
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(strict=False)]

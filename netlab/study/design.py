@@ -54,7 +54,6 @@ from netlab.study.factors import (
 )
 from netlab.study.groups import (
     DRAIN_S,
-    FILL_PACKET,
     OWN,
     UDP,
     Group,
@@ -366,6 +365,7 @@ class Study(Model, title="A study"):
             raise ValueError(f"udp: {reason}")
         if group.generator == OWN:
             self._check_flows(group)
+            self._check_cross(group)
             return
         for name in ("engine", "threads", "send", "socket", "policy", "latency"):
             fits = name == "send" and self.send in limits_of(group.generator).sends
@@ -396,6 +396,27 @@ class Study(Model, title="A study"):
         if reason:
             raise ValueError(f"groups: {group.name}: flows: {reason}")
 
+    def _check_cross(self, group: Group) -> None:
+        """Refuse UDP beside the streams that exceeds the MTU, or has no port at the receiver."""
+        if not group.cross_udp_Mbps:
+            return
+        where = f"groups: {group.name}: "
+        self._check_packet(group, group.cross_udp_B, f"{where}cross_udp_B", "give less")
+        for end in self.paths[group.path].ends:
+            if end.host != group.sender and end.ports and len(end.ports) < 2:
+                reason = f"{end.host} needs a second port for it, such as `port: 5201-5202`"
+                raise ValueError(f"{where}cross_udp_Mbps: {reason}")
+
+    def _check_packet(self, group: Group, datagram_B: int | None, where: str, hint: str) -> None:
+        """Refuse datagrams whose packets exceed an MTU of the group."""
+        if not datagram_B:
+            return
+        packet_B = datagram_B + UDP_HEADER_B + IPV4_HEADER_B
+        least_B = min((mtu_B for _, mtu_B, _ in self.levels(group) if mtu_B), default=packet_B)
+        if packet_B > least_B:
+            reason = f"a packet of {packet_B} B exceeds the MTU of {least_B} B"
+            raise ValueError(f"{where}: {reason}; {hint}")
+
     def _check_datagrams(self, group: Group) -> None:
         """Refuse options that datagrams do not have, a missing rate, and what exceeds the MTU."""
         where = f"groups: {group.name}"
@@ -420,13 +441,9 @@ class Study(Model, title="A study"):
             raise ValueError(f"latency: {where} takes {group.generator}, which has no probe")
         if self.udp.gso and self.udp.fragment:
             raise ValueError("udp: gso and fragment exclude each other")
-        if group.record_length_B == FILL_PACKET:
-            return
-        packet_B = group.record_length_B + UDP_HEADER_B + IPV4_HEADER_B
-        least_B = min((mtu_B for _, mtu_B, _ in self.levels(group) if mtu_B), default=packet_B)
-        if packet_B > least_B and not self.udp.fragment:
-            reason = f"a packet of {packet_B} B exceeds the MTU of {least_B} B"
-            raise ValueError(f"{where}: record_length_B: {reason}; see `udp.fragment`")
+        if not self.udp.fragment:
+            size_B, hint = group.record_length_B, "see `udp.fragment`"
+            self._check_packet(group, size_B, f"{where}: record_length_B", hint)
 
     def combinations(self, group: Group) -> tuple[Combination, ...]:
         """Every combination of levels that a group measures, one a cell, in the study's order."""
@@ -575,7 +592,10 @@ class Study(Model, title="A study"):
         for host in content["hosts"].values():
             del host["agent_directory"]  # no figure depends on it
         for group in content["groups"]:
-            for name in ("factors", "exclude", "timing", "quick", "target_Gbps", "flows"):
+            for name in (
+                *("factors", "exclude", "timing", "quick", "target_Gbps", "flows"),
+                *("cross_udp_Mbps", "cross_udp_B"),
+            ):
                 if not group[name]:
                     del group[name]
         for level in content["tunings"]:

@@ -13,6 +13,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from netlab.study.base import (
     Buffer,
     Congestion,
+    CrossLength,
+    CrossRate,
     Generator,
     Megabytes,
     Model,
@@ -202,6 +204,10 @@ class Factors(Sparse, title="`factors`"):
     receive_buffer_B: Several[Buffer] | None = None
     congestion: Several[Congestion] | None = None
     generator: Several[Generator] | None = None
+    cross_udp_Mbps: Several[CrossRate] | None = key(
+        "Levels of `cross_udp_Mbps` of a group; 0: none.", [0, 20.0], None
+    )
+    cross_udp_B: Several[CrossLength] | None = None
     engine: Several[Engine] | None = None
     threads: Several[Threads] | None = None
     send: Several[Send] | None = None
@@ -267,7 +273,10 @@ class Factors(Sparse, title="`factors`"):
         return self.model_copy(update={**others.given(), **self.given()})
 
 
-OF_GROUP = ("record_length_B", "buffer_B", "receive_buffer_B", "congestion", "generator")
+OF_GROUP = (
+    *("record_length_B", "buffer_B", "receive_buffer_B", "congestion", "generator"),
+    *("cross_udp_Mbps", "cross_udp_B"),
+)
 OF_STUDY = ("engine", "threads", "send", "receive", "force_buffer")
 OF_SOCKET = tuple(Socket.model_fields)
 OF_POLICY = tuple(Policy.model_fields)

@@ -17,6 +17,8 @@ from netlab.study.base import (
     MTU,
     Buffer,
     Congestion,
+    CrossLength,
+    CrossRate,
     Direction,
     Generator,
     Listed,
@@ -192,6 +194,14 @@ class Group(Model, title="`groups`"):
         (),
     )
     generator: Generator = key("Program that sends and receives.", "iperf3", "netlab")
+    cross_udp_Mbps: CrossRate = key(
+        "UDP beside the streams, from the sender to the receiver, 10⁶ bit/s of payload; 0: none.",
+        20.0,
+        0.0,
+    )
+    cross_udp_B: CrossLength | None = key(
+        "Bytes of each of its datagrams; left out: those that fill the path's packet.", 1200, None
+    )
     force_loss_at_s: float | None = key(
         "Drop one packet this long after the start; needs an emulator.",
         4.0,
@@ -269,6 +279,9 @@ class Group(Model, title="`groups`"):
         return self
 
 
+CROSS_S = 1.0
+"""Time that UDP beside the streams outlasts their window: a lost SYN is sent again after it."""
+
 # Limits of the other generators, checked when a study is loaded.
 
 OWN = "netlab"
@@ -327,6 +340,12 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
         return "record_length_B: 0 is for datagrams; give 1 or more"
     if group.flows and group.generator != OWN:
         return f"flows: {group.generator} has none that are unequal; only netlab has"
+    if group.cross_udp_Mbps and group.generator != OWN:
+        return f"cross_udp_Mbps: {group.generator} has none beside it; only netlab has"
+    if group.cross_udp_Mbps and group.records is not None:
+        return "cross_udp_Mbps: is beside streams of a time; leave out records"
+    if group.cross_udp_Mbps and group.force_loss_at_s is not None:
+        return "cross_udp_Mbps: the forced loss could be one of its datagrams; give one of the two"
     if group.generator == OWN:
         return ""
     if sends_datagrams(group.generator):
@@ -406,6 +425,7 @@ def check_factors(study: Study) -> None:
     _check_outer(study)
     _check_published(study)
     _check_options(study)
+    _check_cross(study)
     for number, group in enumerate(study.groups):
         sizes = [len(levels) for levels in factors_of(study, group).values()]
         cells = math.prod(sizes) * len(study.levels(group))
@@ -463,6 +483,17 @@ def _check_options(study: Study) -> None:
         if not is_default(model, name):
             text = "is a factor too; give it in one place"
             raise misplaced(text, at, getattr(model, name), code="E-STUDY-065")
+
+
+def _check_cross(study: Study) -> None:
+    """A size of datagrams is of some that are sent."""
+    for number, group in enumerate(study.groups):
+        factors = factors_of(study, group)
+        given = group.cross_udp_B is not None or "cross_udp_B" in group.factors.given()
+        if given and not any(factors.get("cross_udp_Mbps", (group.cross_udp_Mbps,))):
+            text = "is of UDP beside the streams, and there is none; give cross_udp_Mbps"
+            place = ("groups", number, "cross_udp_B")
+            raise misplaced(text, place, group.cross_udp_B, code="E-STUDY-121")
 
 
 def _check_excluded(

@@ -31,6 +31,8 @@ IN_KEY = {
     "groups.congestion": "of the run's streams",
     "groups.flows.*": "stack, pace and times of each stream",
     "groups.generator": "the program that sends; with its versions at both ends",
+    "groups.cross_udp_Mbps": "rate of datagrams beside the streams",
+    "groups.cross_udp_B": "size of these datagrams",
     "groups.force_loss_at_s": "drops a packet",
     "groups.records": "ends the run",
     "groups.timing.*": "window, warm-up and samples of the run",
@@ -172,6 +174,8 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
     group = run.group.model_dump(mode="json", exclude=not_of_group | in_force)
     if not group["flows"]:
         del group["flows"]
+    if not group["cross_udp_Mbps"]:
+        del group["cross_udp_Mbps"], group["cross_udp_B"]
     content = {
         "path": path.model_dump(mode="json"),
         "hosts": hosts,

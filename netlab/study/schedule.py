@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from netlab.errors import BadInput
 from netlab.study import OWN, Group, Study, slug
 from netlab.study.factors import OF_LINK, Combination, Levels, id_part, levels_json, link_name
-from netlab.study.groups import UDP, group_at, limits_of, study_at
+from netlab.study.groups import CROSS_S, UDP, group_at, limits_of, study_at
 
 FOUND = "found"
 """Stands in block ids for an MTU that is not set."""
@@ -183,6 +183,8 @@ def run_s(study: Study, run: Run | None = None) -> float:
     own_s = OVERHEAD_S.get(generator)
     overhead_s = limits_of(generator).overhead_s if own_s is None else own_s
     overhead_s += OVERHEAD_RTTS * study.rtt_s(run.link)
+    if run.group.cross_udp_Mbps:
+        overhead_s += CROSS_S
     return measuring_s(study, (run,)) + study.latency.extra_s + overhead_s
 
 

@@ -535,7 +535,7 @@ PARTS = [part("t_ns", 0, [1, 2, 3]), part("bytes", 0, [0, 1, 2, 10]), part("byte
 def received(answers):
     times = iter(range(1000))
     side = RunEnd("h", Scripted(copy.deepcopy(answers)), "198.18.0.1", "data0", 0, 0)
-    return _Inbox(side, [7], 2, lambda: next(times)).wait("gen_result", 7, 100)
+    return _Inbox(side, {7: 2}, lambda: next(times)).wait("gen_result", 7, 100)
 
 
 def test_the_parts_become_one_table_per_stream_and_a_trace_three():

@@ -45,7 +45,7 @@ LAB = {
         {
             **{"name": "own timing", "path": "cable", "sender": "left"},
             **{"timing": {"seconds": 2.0}, "quick": {"seconds": 1.0}},
-            "flows": [{"count": 1}],
+            **{"flows": [{"count": 1}], "cross_udp_Mbps": 20.0},
         },
         {"name": "the study's", "path": "cable", "sender": "left"},
     ],

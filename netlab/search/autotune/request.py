@@ -325,7 +325,8 @@ class SearchRequest:
             return Group(**{"name": self.path, "path": self.path, "sender": first, **wanted})
         fits = all(getattr(nearest, key) == value for key, value in wanted.items())
         if fits or nearest.generator != "netlab":
-            return nearest.model_copy(update={"force_loss_at_s": None})
+            without = {"force_loss_at_s": None, "cross_udp_Mbps": 0.0, "cross_udp_B": None}
+            return nearest.model_copy(update=without)
         same = {name: getattr(nearest, name) for name in TAKEN_OVER}
         new = {**same, **wanted, "path": self.path}
         return Group(**new, name=f"tuned {self.path} {new['direction']}")

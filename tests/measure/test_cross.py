@@ -1,0 +1,170 @@
+"""Datagrams beside the streams of a run: requests, ledger, foreign traffic, columns, faults."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scripted import SECOND_NS, Clock, good_agent, request, result, side
+from test_datagrams import ALL, SIZE_B
+from test_exchange import between, report
+from test_flags import MTU_B, foreign_traffic_run, interface
+from test_record import SETTING
+
+from netlab.measure.bottleneck import bottleneck
+from netlab.measure.cross import cross_columns, cross_fault
+from netlab.measure.exchange import Cross, Direction, RunOutcome, measure
+from netlab.measure.flags import foreign_traffic
+from netlab.measure.ledger import Ledger, audit, audit_path, crossed
+from netlab.measure.record import ceiling
+from netlab.results.columns import RUN_COLUMNS
+from netlab.study import Latency
+
+CROSS = Cross(rate_Bps=2_500_000, record_length_B=1200)
+
+
+def asked(**changes: object) -> tuple[list[dict], list[dict]]:
+    """Words of the requests to both sinks and to both gens, cross traffic first."""
+    clock = Clock()
+    one, other = good_agent(clock), good_agent(clock)
+    ends = side("a", one), replace(side("b", other), **changes.pop("to", {}))
+    outcome = measure(*ends, request(cross=CROSS, **changes), now=clock, run_number=7)
+    assert [len(flow.sink["per_stream"]) for flow in outcome.flows] == [2] * len(outcome.flows)
+    assert len(outcome.cross.sink["per_stream"]) == len(outcome.cross.gen["per_stream"]) == 1
+    return other.asked("sink"), one.asked("gen")
+
+
+def test_datagrams_begin_first_and_outlast_the_streams():
+    (beside, sink), (datagrams, gen) = asked()
+    assert (gen["run"], datagrams["run"]) == (7, 8) == (sink["run"], beside["run"])
+    assert datagrams["udp"] == beside["udp"] == 1 and "udp" not in gen and "udp" not in sink
+    assert (datagrams["pacing_Bps"], datagrams["record_B"]) == (2_500_000, 1200)
+    assert datagrams["streams"] == beside["streams"] == 1
+    assert datagrams["token"] == beside["token"] != gen["token"] == sink["token"]
+    assert datagrams["warmup_ms"] == gen["warmup_ms"] and datagrams["congestion"] == "-"
+    assert datagrams["tail_ms"] == gen["tail_ms"] + 1000
+    assert beside["drain_ms"] >= sink["drain_ms"] + datagrams["tail_ms"]
+    assert datagrams["buffer_B"] == beside["buffer_B"] == 0 < gen["buffer_B"]
+
+
+def test_they_are_beside_the_probes_before_and_after_the_streams():
+    (_, _), (datagrams, gen) = asked(latency=Latency(probe="udp"))
+    assert datagrams["warmup_ms"] == gen["warmup_ms"] + 1000
+    assert datagrams["tail_ms"] == gen["tail_ms"] + 2000
+    assert "latency_interval_ms" in gen and "latency_interval_ms" not in datagrams
+
+
+def test_the_sinks_of_one_host_have_ports_of_their_own():
+    for _ in range(20):
+        sinks, _ = asked(to={"ports": range(5201, 5203)})
+        assert {words["port"] for words in sinks} == {5201, 5202}
+
+
+def test_of_two_directions_one_has_datagrams_beside():
+    clock = Clock()
+    one, other = good_agent(clock), good_agent(clock)
+    both = request(cross=CROSS, both=True)
+    outcome = measure(side("a", one), side("b", other), both, now=clock, run_number=7)
+    assert len(outcome.flows) == 2 and outcome.cross is not None
+    assert [words["run"] for words in other.asked("sink")] == [9, 7]
+    assert [words["run"] for words in one.asked("sink")] == [8]
+
+
+def beside(each_B: int = 4_200_000, **counts: int) -> Direction:
+    """One flow of datagrams, as long as the run of two streams of scripted answers."""
+    ends = [result(role, streams=1, each_B=each_B) for role in ("gen", "sink")]
+    sent = each_B // SIZE_B
+    for end in ends:
+        (stream,) = end["per_stream"]
+        stream |= {"udp": {**ALL, "sent": sent, "received": sent, **counts}, "tcp": None}
+    ends[1]["receive"] = "recvmmsg"
+    return Direction(*ends)
+
+
+def with_cross(outcome: RunOutcome, cross: Direction) -> RunOutcome:
+    return replace(outcome, cross=cross)
+
+
+def test_datagrams_beside_the_streams_are_not_foreign():
+    outcome = foreign_traffic_run()
+    for end, prefix in (("gen", "tx"), ("sink", "rx")):
+        counts = interface(outcome, end)
+        counts[f"{prefix}_bytes"] += 4200 * (SIZE_B + 42)
+        counts[f"{prefix}_packets"] += 4200
+    assert foreign_traffic(outcome, mtu_B=MTU_B) > 5
+    for flow in outcome.flows:  # readings of the interfaces, by the clock of the samples
+        for end in (flow.gen, flow.sink):
+            end["meter"]["total"] |= {"t0_ns": 50 * SECOND_NS, "t1_ns": 52 * SECOND_NS}
+    known = with_cross(outcome, beside())
+    assert foreign_traffic(known, mtu_B=MTU_B) == 0
+    interface(known, "sink")["rx_bytes"] += 3_000_000
+    assert foreign_traffic(known, mtu_B=MTU_B) > 5
+    # those of before and after the readings explain nothing
+    outside = with_cross(outcome, beside())
+    for end in (outside.flows[0].gen, outside.flows[0].sink):
+        end["meter"]["total"] |= {"t0_ns": 60 * SECOND_NS, "t1_ns": 62 * SECOND_NS}
+    assert foreign_traffic(outside, mtu_B=MTU_B) > 5
+
+
+def test_the_ledger_has_both_and_closes_for_the_datagrams_too():
+    gen, sink = result("gen"), result("sink")
+    for end, name in ((gen, "tx_bytes"), (sink, "rx_bytes")):
+        end["meter"]["total"] |= {"t0_ns": 50 * SECOND_NS, "t1_ns": 52 * SECOND_NS}
+        end["meter"]["total"]["interface"][name] += 4200 * (SIZE_B + 42)
+    assert audit([(gen, sink)], mtu_B=1500, both=False).surplus
+    ledger = audit([(gen, sink)], mtu_B=1500, both=False, cross=beside())
+    assert ledger.problems == ledger.surplus == [] and ledger.header_share is None
+    lost = beside()
+    lost.sink["total_bytes"] -= SIZE_B
+    (problem, *_) = audit([(gen, sink)], mtu_B=1500, both=False, cross=lost).problems
+    assert problem.startswith("cross traffic: send() took 4200000 B")
+    assert crossed(gen, sink, None) == [(0, 0), (0, 0)]
+
+
+@pytest.mark.parametrize(("taken", "says"), [(4200, ""), (4150, "took 4150 of 4200")])
+def test_an_emulator_counts_the_datagrams_beside_the_streams(taken, says):
+    outcome = with_cross(foreign_traffic_run(), beside())
+    emulated = between(report(), report(in_datagrams=taken, out_datagrams=taken))
+    audit_path(ledger := Ledger(), outcome, emulated)
+    assert says in "".join(ledger.problems) and bool(says) == bool(ledger.problems)
+    outcome.flows[0].gen["latency"] = {"sent": 1}
+    audit_path(again := Ledger(), outcome, emulated)
+    assert again.problems == []
+
+
+def test_their_columns_are_of_the_window_of_the_streams_and_of_the_whole_run():
+    outcome = with_cross(foreign_traffic_run(), beside(lost=420))
+    row = cross_columns(outcome)
+    assert row["cross_goodput_MBps"] == pytest.approx(3.0)  # 4.2 MB in 1.4 s
+    assert (row["cross_sent_datagrams"], row["cross_lost_percent"]) == (4200, 10.0)
+    assert row.keys() < {column.name for column in RUN_COLUMNS}
+    assert cross_columns(foreign_traffic_run()) == {}
+
+
+@pytest.mark.parametrize(
+    ("end", "change", "fault"),
+    [
+        ("sink", {}, None),
+        ("sink", {"status": "timeout", "message": "no end"}, "sink of the cross traffic: no end"),
+        ("gen", {"status": "error"}, "sender of the cross traffic: error"),
+        ("sink", {"t_go_ns": 51 * SECOND_NS}, "began 0.70 s after the window"),
+        ("gen", {"t_last_byte_ns": 51 * SECOND_NS}, "ended 0.30 s before the window"),
+    ],
+)
+def test_datagrams_that_were_not_beside_the_whole_window_are_a_fault(end, change, fault):
+    cross = beside()
+    getattr(cross, end).update(change)
+    found = cross_fault(with_cross(foreign_traffic_run(), cross))
+    assert (found is None) if fault is None else fault in found
+
+
+def test_the_ceiling_and_the_bottleneck_are_of_what_they_leave_of_a_link():
+    link = replace(SETTING, link_MBps=12.5, bus_MBps=None, memory_MBps=None, mtu_B=1500)
+    whole, _ = ceiling(link, 1448, both=False)
+    left, kind = ceiling(replace(link, cross_frames_MBps=2.5), 1448, both=False)
+    assert kind == "link" and left == pytest.approx(0.8 * whole)
+    assert ceiling(replace(link, cross_frames_MBps=20.0), 1448, both=False)[0] == 0
+    row = {"goodput_MBps": 9.4, "link_MBps": 12.5, "mtu_B": 1500, "direction": "->"}
+    assert bottleneck(row) != "link"
+    of_udp = {"cross_goodput_MBps": 2.5 * 1200 / 1242, "cross_udp_B": 1200}
+    assert bottleneck(row | of_udp) == "link"
