@@ -15,11 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Self
+from urllib.parse import quote
 
 from netlab import core
 from netlab.errors import HostError, Unsupported
 from netlab.files.answers import checked
-from netlab.files.writing import parse_json
+from netlab.files.writing import parse_json, write_text
 from netlab.lab import namespaces
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool
@@ -98,6 +99,8 @@ class EmulatorSettings:
     """Settings of an emulator: from the first end of its path to the second, and back."""
 
     ways: tuple[WaySettings, WaySettings]
+    traces: tuple[str, str] = ("", "")
+    """Lines of the trace of each direction; empty without one."""
 
     @classmethod
     def of(cls, emulator: Emulator) -> Self:
@@ -107,7 +110,11 @@ class EmulatorSettings:
             WaySettings.of(way, delay_ms, 2 * emulator.seed + index)
             for index, (way, delay_ms) in enumerate(pairs)
         )
-        return cls((there, back))
+        first, second = (
+            "".join(f"{ms}\n" for ms in way.trace.lines) if way.trace else ""
+            for way in emulator.ways
+        )
+        return cls((there, back), (first, second))
 
     def requests(self) -> list[str]:
         lines = []
@@ -205,6 +212,10 @@ def start(state: Path, path: str, places: Places, settings: EmulatorSettings) ->
     emulator._wait_for("ready")
     for line in settings.requests():
         emulator._ask(line, "set")
+    for direction, lines in zip(("ab", "ba"), settings.traces, strict=True):
+        if lines:
+            file = write_text(state / f"emulator-{path}.{direction}.trace", lines)
+            emulator._ask(f"set direction={direction} trace={quote(str(file))}", "set")
     emulator._ask(open_request(places), "opened")
 
 
@@ -263,6 +274,7 @@ def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
         "its queue cannot be bounded in bytes and in packets at once": emulator.queue_B
         and emulator.queue_packets,
         "netem marks no packets by its queue": emulator.mark_above_B,
+        "netem follows no trace of a rate": emulator.trace,
         "netem is set alike in both directions": emulator.reverse,
         "the disciplines of its queue differ by kernel": emulator.queue_discipline != "fifo",
         "netlab counts the packets of a burst of losses itself": emulator.loss_burst_packets,

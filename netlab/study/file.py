@@ -32,6 +32,7 @@ from netlab.study.factors import (
 )
 from netlab.study.groups import Group, Timing
 from netlab.study.published import Described, with_published
+from netlab.study.rate_trace import with_traces
 from netlab.study.tunings import (
     KERNEL,
     LINUX,
@@ -186,7 +187,7 @@ def load(
     else:
         content, where = read_yaml(path), str(path)
         if not paths.is_stored(path):
-            content = with_wad_conf(content, Path(path))
+            content = with_wad_conf(with_traces(content, Path(path)), Path(path))
             content = with_published(_with_neighbours(content, Path(path)), Path(path))
     study = validated(Study, content, where)
     if not (isinstance(path, str | Path) and paths.is_stored(path)):
@@ -294,7 +295,8 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (
-    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Reverse", "Group"),
+    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Reverse"),
+    *("RateTrace", "Group"),
     *("PlannedFlow", "Timing", "GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning"),
     *("Knob", "Choice"),
     *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Latency", "Udp"),
@@ -336,6 +338,9 @@ def _schema() -> dict[str, Any]:
     whole = schema["properties"]
     table = [refs["Described"], refs["Published"], {"type": "null"}]
     whole["published"]["anyOf"] = [{"type": "string", "pattern": "^[^/]+$"}, *table]
+    for way in ("Emulator", "Reverse"):
+        file = {"type": "string", "minLength": 1}
+        parts[way]["properties"]["trace"]["anyOf"] = [file, refs["RateTrace"], {"type": "null"}]
     (name,) = stacks = whole["stacks"]["patternProperties"]
     stacks[name] = {"anyOf": [refs["Stack"], refs["WadStack"]]}
     parts["Knob"]["required"].remove("source")

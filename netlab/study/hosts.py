@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from netlab.study.base import InterfaceName, Megabytes, Model, Name, Sparse, is_default
+from netlab.study.rate_trace import RateTrace
 from netlab.tuning.knobs import key
 
 
@@ -152,6 +153,25 @@ Target = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 DisciplineInterval = Annotated[float, Field(gt=0, le=4000, allow_inf_nan=False)]
 
 
+TRACE = "lte.down"
+
+
+def with_mean_rate(content: object) -> object:
+    """Settings with the mean of their trace as the rate, where they state none."""
+    if not isinstance(content, dict) or content.get("rate_Mbps") is not None:
+        return content
+    trace = content.get("trace")
+    if isinstance(trace, dict):
+        trace = RateTrace.model_validate(trace)
+    return {**content, "rate_Mbps": trace.mean_Mbps} if isinstance(trace, RateTrace) else content
+
+
+def check_one_rate(way: Emulator | Reverse) -> None:
+    """Refuse a rate beside a trace that is not its mean."""
+    if way.trace is not None and way.rate_Mbps != way.trace.mean_Mbps:
+        raise ValueError("rate_Mbps and trace set the same rate: give one")
+
+
 class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
     """Settings of the direction from the second end of a path to the first.
 
@@ -162,6 +182,7 @@ class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
         "Delay of this direction, ms; of an `rtt_ms` the other direction has the rest.", 10.0, None
     )
     rate_Mbps: Rate | None = key("Rate, 10⁶ bit/s of frames.", 10.0, None)
+    trace: RateTrace | None = key("Trace file, in place of `rate_Mbps`.", TRACE, None)
     queue_B: QueueBytes | None = key("Queue before the rate, bytes.", 62500, None)
     queue_packets: QueuePackets | None = key("Queue before the rate, packets.", 50, None)
     mark_above_B: QueueBytes | None = key(
@@ -176,6 +197,16 @@ class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
     loss_burst_packets: Burst | None = key("Mean length of a burst of losses, packets.", 8.0, None)
     loss_in_burst: Loss | None = key("Probability of loss within a burst.", 0.5, None)
     jitter_ms: Jitter | None = key("Uniform variation of the delay, either way.", 0.5, None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mean_rate(cls, content: object) -> object:
+        return with_mean_rate(content)
+
+    @model_validator(mode="after")
+    def _one_rate(self) -> Self:
+        check_one_rate(self)
+        return self
 
 
 OF_QUEUE, OF_DISCIPLINE = ("queue_B", "queue_packets"), ("target_ms", "interval_ms")
@@ -202,6 +233,11 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         "Delay each way, in place of `rtt_ms`.", [90.0, 93.0], None, strict=False
     )
     rate_Mbps: Rate | None = key("Rate of each direction, 10⁶ bit/s of frames.", 2500.0, None)
+    trace: RateTrace | None = key(
+        "Rate over time, in place of `rate_Mbps`: a trace file of mahimahi, beside the study's.",
+        TRACE,
+        None,
+    )
     queue_B: QueueBytes | None = key("Queue before the rate, each way, bytes.", 57194375, None)
     queue_packets: QueuePackets | None = key(
         "Queue before the rate, each way, packets.", 1000, None
@@ -245,15 +281,21 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
 
     left_out: ClassVar[tuple[str, ...]] = (
         *("queue_discipline", "target_ms", "interval_ms", "burst_B", "policer"),
-        *("loss_burst_packets", "loss_in_burst", "reverse"),
+        *("loss_burst_packets", "loss_in_burst", "reverse", "trace"),
     )
     """Keys that are left out of files and digests where they have their default.
 
     Studies without them have the digests that they had before there were such keys.
     """
 
+    @model_validator(mode="before")
+    @classmethod
+    def _mean_rate(cls, content: object) -> object:
+        return with_mean_rate(content)
+
     @model_validator(mode="after")
     def _is_one_path(self) -> Self:
+        check_one_rate(self)
         if self.rtt_ms is not None and self.delay_ms is not None:
             raise ValueError("rtt_ms and delay_ms set the same delay: give one")
         if self.with_ == "netem" and self.queue_B and self.queue_packets:
@@ -295,6 +337,8 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         queue = self.queue_B or self.queue_packets or self.mark_above_B
         if queue and self.rate_Mbps is None:
             raise ValueError("a queue needs a rate_Mbps to wait for")
+        if self.burst_B and self.trace is not None:
+            raise ValueError("burst_B: a trace has no bucket; leave one of them out")
         if self.burst_B and self.rate_Mbps is None:
             raise ValueError("burst_B: a bucket needs a rate_Mbps that fills it")
         if self.policer and not self.burst_B:
@@ -333,6 +377,8 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         own = {} if self.reverse is None else self.reverse.model_dump(exclude={"delay_ms"})
         if any(name in own for name in OF_QUEUE):
             own = {**dict.fromkeys(OF_QUEUE), **own}
+        if self.reverse is not None and "rate_Mbps" in own:
+            own["trace"] = self.reverse.trace
         if "queue_discipline" in own:
             own = {**dict.fromkeys(OF_DISCIPLINE), **own}
         return there, there.model_copy(update=own)

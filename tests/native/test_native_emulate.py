@@ -144,6 +144,20 @@ def test_the_report_has_queue_lateness_and_cpu(path):
     assert path.report()["samples"] is None
 
 
+def test_a_trace_lets_its_packets_pass_and_begins_anew_with_a_report(path, tmp_path):
+    """A packet each 20 ms for 2 s, then ten each ms: 100 packets take the first part."""
+    lines = [*range(20, 2001, 20), *(ms for ms in range(2001, 2101) for _ in range(10))]
+    (file := tmp_path / "steps").write_text("".join(f"{ms}\n" for ms in lines))
+    path.set("ab", rate_bps=6_000_000, queue_packets=1000, trace=str(file))
+    path.open()
+    path.report(restart_ms=100)
+    begun_s = time.monotonic()
+    assert path.datagrams(90, 1400) == list(range(90))
+    # by one packet each 20 ms; a late sender meets opportunities of later
+    assert time.monotonic() - begun_s > 1.7
+    assert path.emulator.ask("set direction=ab trace=/x")["message"].endswith("before `open`")
+
+
 def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
     path.both(rate_bps=1_000_000, queue_packets=100)
     path.open(sample_ms=10)
@@ -174,6 +188,10 @@ def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
             "set direction=ab rate_bps=1000 policer=1 burst_B=9000 queue_B=9000",
             *("policer", "has no queue"),
         ),
+        ("set direction=ab trace=/nowhere", "trace", "needs rate_bps"),
+        ("set direction=ab rate_bps=1000 burst_B=9000 trace=/x", "trace", "has no bucket"),
+        ("set direction=ab rate_bps=1000 trace=/nowhere", None, "/nowhere"),
+        ("set direction=ab rate_bps=1000 trace=/dev/null", "trace", "above 0"),
         ("set direction=ab enter_bad_ppb=1", "leave_bad_ppb", "needs leave_bad_ppb"),
         ("set direction=ab discipline=red", "discipline", "fq_codel or pie"),
         ("set direction=ab discipline=fifo", "rate_bps", "needs rate_bps"),

@@ -22,6 +22,7 @@ CHOICE = {
     "published": 64,
     "first_supported": [{"knobs": [{"kind": "coalesce", "name": "rx-usecs", "value": 52}]}],
 }
+TRACE = {"file": "lte.down", "opportunities": "0 2*1 4"}
 LAB = {
     "netlab": 1,
     "name": "every-field",
@@ -35,8 +36,8 @@ LAB = {
             "ends": [{"host": "left"}, {"host": "right"}],
             "link": {
                 "emulator": {
-                    **{"with": "netlab", "rtt_ms": 5.0, "rate_Mbps": 1000.0},
-                    "reverse": {"rate_Mbps": 500.0},
+                    **{"with": "netlab", "rtt_ms": 5.0, "trace": TRACE},
+                    "reverse": {"trace": TRACE},
                 }
             },
         }

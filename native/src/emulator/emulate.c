@@ -30,6 +30,7 @@ struct emulator {
 	struct nl_async_out *out;
 	struct nl_serve serve;
 	struct nl_link_opts opts[2];
+	struct nl_trace trace[2];
 	struct nl_link link[2]; /* [0]: a to b, reads tun[0], writes tun[1] */
 	struct nl_emulate_report report;
 	int tun[2];
@@ -66,6 +67,15 @@ static int request_set(void *context, struct nl_request *request, struct nl_err 
 	if (e->open && e->opts[i].discipline != e->link[i].opts.discipline) {
 		e->opts[i] = e->link[i].opts;
 		return nl_fail_key(err, "discipline", "a discipline is set before `open`");
+	}
+	if (e->open && drops.trace)
+		return nl_fail_key(err, "trace", "a trace is set before `open`");
+	if (drops.trace) {
+		nl_trace_free(&e->trace[i]);
+		e->opts[i].trace = NULL;
+		if (nl_trace_read(&e->trace[i], drops.trace, err))
+			return err->code;
+		e->opts[i].trace = &e->trace[i];
 	}
 	if (!e->open && (drops.forget || drops.drops || drops.drop_at_ms != UINT64_MAX))
 		return nl_fail_key(err, "drop_at", "forced drops need an open path: send `open` first");
@@ -157,6 +167,8 @@ static int request_open(void *context, struct nl_request *request, struct nl_err
 		close_path(e);
 		return err->code;
 	}
+	for (int i = 0; i < 2; i++)
+		nl_link_begin_trace(&e->link[i], nl_now_ns());
 	nl_emulate_report_begin(&e->report, nl_now_ns(), ends.sample_ms, ends.late_us);
 	e->open = 1;
 	return emulator_answer(e, "opened");
@@ -174,8 +186,11 @@ static int request_report(void *context, struct nl_request *request, struct nl_e
 	if (!e->open)
 		return nl_fail(err, NL_BAD_REQUEST, "no path is open: send `open` first");
 	send_report(e, 0, (int)samples);
-	if (restart_ms)
+	if (restart_ms) {
 		nl_emulate_report_restart(&e->report, e->link, nl_now_ns(), restart_ms);
+		for (int i = 0; i < 2; i++)
+			nl_link_begin_trace(&e->link[i], nl_now_ns());
+	}
 	return NL_OK;
 }
 
@@ -335,6 +350,8 @@ int nl_emulate_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	failed = e->failed;
 	if (unwritten) /* the writer is blocked in a write: leave its memory allocated */
 		_exit(1);
+	for (int i = 0; i < 2; i++)
+		nl_trace_free(&e->trace[i]);
 	nl_async_out_free(e->out);
 	nl_json_free(&e->serve.json);
 	close(signal_fd);

@@ -95,7 +95,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	}
 	if (parse_discipline(request, &changed.discipline, err))
 		return err->code;
-	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
+	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX, .trace = nl_request_get(request, "trace")};
 	plan->forget = drop_at && strcmp(drop_at, "0") == 0;
 	if ((!plan->forget && parse_numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
 	    nl_request_number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
@@ -104,6 +104,8 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	if ((changed.queue_B || changed.queue_packets || changed.mark_above_B || changed.burst_B) &&
 	    !changed.rate_bps)
 		return nl_fail_key(err, "rate_bps", "a queue limit or a bucket needs rate_bps");
+	if ((plan->trace || changed.trace) && (!changed.rate_bps || changed.burst_B))
+		return nl_fail_key(err, "trace", "a trace needs rate_bps, its mean, and has no bucket");
 	if (changed.policer && (!changed.burst_B || changed.queue_B || changed.queue_packets))
 		return nl_fail_key(err, "policer", "a policer needs burst_B and has no queue");
 	if (changed.discipline && !changed.rate_bps)

@@ -18,6 +18,7 @@ struct nl_emulate_drops {
 	uint32_t drops;      /* 0: none */
 	int forget;          /* cancel earlier plans */
 	uint64_t drop_at_ms; /* UINT64_MAX: none */
+	const char *trace;   /* path of a file in the request; NULL: none */
 };
 
 /* Parse a `set`: *link is 0 for direction=ab, 1 for ba. Changes opts[*link] only if the whole

@@ -68,6 +68,7 @@ int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t
 	memset(link, 0, sizeof(*link));
 	link->opts = *opts;
 	link_seed(link);
+	link->left_B = NL_TRACE_B;
 	nl_fifo_init(&link->in_order, sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->late, sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->waiting, sizeof(struct served), PIECES_MAX);
@@ -146,6 +147,11 @@ static uint64_t waiting_B(const struct nl_link *link, uint64_t now_ns)
 {
 	uint64_t until_ns = link->opts.rate_bps ? busy_until_ns(link) : 0;
 
+	if (link->opts.trace && until_ns > now_ns) {
+		uint64_t next = nl_trace_from(link->opts.trace, now_ns + 1 - link->trace_ns);
+
+		return (link->opportunity + 1 - next) * NL_TRACE_B - link->left_B;
+	}
 	return until_ns > now_ns ? bytes_in(link, until_ns - now_ns) : 0;
 }
 
@@ -172,6 +178,35 @@ void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint6
 	*packets = link->waiting_packets;
 }
 
+void nl_link_begin_trace(struct nl_link *link, uint64_t now_ns)
+{
+	if (!link->opts.trace)
+		return;
+	link->trace_ns = now_ns;
+	/* what waits of before has its time */
+	link->opportunity = link->free_ns > now_ns ? nl_trace_from(link->opts.trace, link->free_ns - now_ns) : 0;
+	link->left_B = NL_TRACE_B;
+}
+
+/* Transmit bytes in the next opportunities, in what is left of the one used last if it is not over. */
+static uint64_t send_by_trace_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
+{
+	const struct nl_trace *trace = link->opts.trace;
+	uint64_t since_ns = now_ns - link->trace_ns;
+
+	if (nl_trace_ns(trace, link->opportunity) < since_ns) {
+		link->opportunity = nl_trace_from(trace, since_ns);
+		link->left_B = NL_TRACE_B;
+	}
+	for (; bytes > link->left_B; link->left_B = NL_TRACE_B) {
+		bytes -= link->left_B;
+		link->opportunity++;
+	}
+	link->left_B -= bytes;
+	link->free_ns = link->trace_ns + nl_trace_ns(trace, link->opportunity);
+	return link->free_ns;
+}
+
 /* Transmit bytes; returns the time of their end, now_ns if they pass at once. */
 static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 {
@@ -179,6 +214,8 @@ static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 
 	if (!link->opts.rate_bps)
 		return now_ns;
+	if (link->opts.trace)
+		return send_by_trace_ns(link, now_ns, bytes);
 	if (begin_ns < now_ns) {
 		begin_ns = now_ns;
 		link->free_remainder = 0;
@@ -323,7 +360,8 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 	}
 	link->unsent_packets += run->count;
 	if (run->end_ns > run->begin_ns) { /* does not pass at once */
-		served.packet_ns = (run->end_ns - run->begin_ns) / run->count;
+		/* in one opportunity all leave at its time */
+		served.packet_ns = o->trace ? 1 : (run->end_ns - run->begin_ns) / run->count;
 		nl_fifo_push(&link->waiting, &served);
 		link->waiting_packets += run->count;
 	}
@@ -348,6 +386,12 @@ static uint64_t piece_max_ns(const struct nl_link *link)
 	return piece_ns < NL_LINK_PIECE_NS ? NL_LINK_PIECE_NS : piece_ns;
 }
 
+/* True if a packet may leave with those before it: not if it waits for another opportunity. */
+static int leaves_with(const struct nl_link *link, const struct run *run, uint64_t end_ns)
+{
+	return !link->opts.trace || !run->count || run->end_ns == end_ns;
+}
+
 void nl_link_serve(struct nl_link *link, uint64_t now_ns)
 {
 	unsigned char *block = NULL;
@@ -356,14 +400,17 @@ void nl_link_serve(struct nl_link *link, uint64_t now_ns)
 
 	while (link->queue.packets && serves_next_ns(link) <= now_ns) {
 		uint64_t begin_ns = serves_next_ns(link);
+		uint64_t end_ns;
 		int follows, overtaken;
 
 		if (nl_fifo_reserve(&link->in_order, 2) || nl_fifo_reserve(&link->late, 1) ||
 		    !nl_aqm_take(&link->queue, &packet, begin_ns))
 			break;
 		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
+		end_ns = send_ns(link, begin_ns, packet.weight_B);
 		follows = packet.block == block && packet.segment == run.first + run.count && !overtaken &&
-			  !link->opts.jitter_ns && run.end_ns - run.begin_ns < piece_max_ns(link);
+			  !link->opts.jitter_ns && run.end_ns - run.begin_ns < piece_max_ns(link) &&
+			  leaves_with(link, &run, end_ns);
 		if (run.count && follows) {
 			nl_pkt_ring_release(&link->ring, block); /* the piece holds it once */
 		} else {
@@ -372,7 +419,7 @@ void nl_link_serve(struct nl_link *link, uint64_t now_ns)
 			run = (struct run){.first = packet.segment, .begin_ns = begin_ns};
 		}
 		run.count++;
-		run.end_ns = send_ns(link, begin_ns, packet.weight_B);
+		run.end_ns = end_ns;
 		if (overtaken)
 			make_piece(link, block, &run, 1);
 	}
@@ -439,10 +486,10 @@ static uint32_t link_admit(struct nl_link *link, uint64_t now_ns, const struct n
 		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
 		if (overtaken)
 			pieces += make_piece(link, block, &run, 0);
-		begin_ns = busy_until_ns(link) > now_ns ? busy_until_ns(link) : now_ns;
+		begin_ns = !link->opts.trace && busy_until_ns(link) > now_ns ? busy_until_ns(link) : now_ns;
 		end_ns = send_ns(link, now_ns, weight_B);
 		/* what passes at once and what waits are pieces of their own */
-		if (run.end_ns <= now_ns && end_ns > now_ns)
+		if ((run.end_ns <= now_ns && end_ns > now_ns) || !leaves_with(link, &run, end_ns))
 			pieces += make_piece(link, block, &run, 0);
 		if (!run.count)
 			run = (struct run){.first = i, .begin_ns = begin_ns};

@@ -5,6 +5,9 @@
  *
  *	forced drop -> random loss -> tail drop -> rate -> delay, jitter, reorder
  *
+ * A trace replaces the rate by opportunities (trace.h), which pass unused if nothing waits; rate_bps is then
+ * their mean, for memory alone.
+ *
  * A bucket of tokens, filled at the rate, lets packets pass at once; others wait for tokens, or are
  * dropped by a policer.
  *
@@ -26,6 +29,7 @@
 #include "emulator/pkt_ring.h"
 #include "base/prng.h"
 #include "emulator/superpacket.h"
+#include "emulator/trace.h"
 
 #include <stdint.h>
 
@@ -61,6 +65,7 @@ enum {
 
 struct nl_link_opts {
 	uint64_t rate_bps;   /* of IP packets with overhead_B each; 0: unlimited */
+	const struct nl_trace *trace; /* in place of the rate; NULL: none. The caller's, as long as the link */
 	uint64_t overhead_B; /* bytes of a packet on the link beyond its IP bytes */
 	uint64_t delay_ns;
 	uint64_t jitter_ns;     /* uniform within +- this; the delay is never below 0 */
@@ -107,6 +112,8 @@ struct nl_link {
 	uint64_t waiting_packets;
 	uint64_t unsent_packets; /* admitted and not yet sent */
 	uint64_t free_ns, free_remainder; /* end of transmission; remainder of the division */
+	uint64_t trace_ns;                /* begin of the trace */
+	uint64_t opportunity, left_B;     /* of the trace: the one used last, and its bytes left */
 	uint64_t last_ns;            /* departure of the last piece in order */
 	struct nl_drop_plan drop_plan;
 	struct nl_aqm queue;
@@ -117,6 +124,9 @@ struct nl_link {
  * an unlimited rate counts as 10 Gb/s. At most NL_LINK_MEMORY_MAX_B. */
 #define NL_LINK_MEMORY_MAX_B (UINT64_C(1) << 30)
 uint64_t nl_link_memory_B(const struct nl_link_opts *opts);
+
+/* Begin the trace of opportunities anew; without one nothing changes. */
+void nl_link_begin_trace(struct nl_link *link, uint64_t now_ns);
 
 /* 0, or -1 with errno. */
 int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t memory_B);

@@ -220,6 +220,87 @@ LINK(a_policer_passes_its_rate_and_one_bucket_and_queues_nothing)
 	CHECK(link.count.dropped_policer == link.count.packets - passed && link.count.dropped_queue == 0);
 }
 
+static struct nl_trace trace_of(uint32_t *ms, uint64_t count)
+{
+	return (struct nl_trace){.ms = ms, .count = count};
+}
+
+LINK(a_trace_lets_a_packet_pass_at_each_opportunity_and_begins_anew)
+{
+	uint32_t ms[] = {0, 2, 2, 10};
+	struct nl_trace trace = trace_of(ms, 4);
+	/* the arrival is at 5 ms: opportunities are at 10, 10 (again 0), 12, 12, 20, 20, ... */
+	const uint64_t due_ms[] = {10, 10, 12, 12, 20, 20, 22, 22};
+	uint64_t bytes, packets;
+
+	opened(&(struct nl_link_opts){.rate_bps = 1000000, .overhead_B = NL_LINK_OVERHEAD_B, .delay_ns = 3 * MS,
+				      .trace = &trace});
+	nl_link_begin_trace(&link, 7 * MS);
+	arrive(12 * MS, 8, 0);
+	nl_link_queue(&link, 12 * MS, &bytes, &packets);
+	CHECK(bytes == 8 * 1514 && packets == 8);
+	nl_link_queue(&link, 19 * MS, &bytes, &packets);
+	CHECK(bytes == 4 * 1514 && packets == 4);
+	for (uint32_t i = 0; i < 8; i += (uint32_t)(payload_B / GSO_B)) {
+		CHECK(take() == (7 + due_ms[i] + 3) * MS && seq == i * GSO_B);
+		CHECK(due_ms[i] == due_ms[i + payload_B / GSO_B - 1]);
+	}
+	CHECK(nl_link_next_ns(&link) == UINT64_MAX && link.ring.used_B == 0);
+	/* those of a time without packets are lost, and an arrival meets the next one */
+	arrive(107 * MS + 1, 2, 0);
+	CHECK(take() == 112 * MS && take() == 112 * MS);
+}
+
+LINK(an_opportunity_carries_the_bytes_of_a_frame_of_small_packets_and_parts_of_large_ones)
+{
+	uint32_t ms[] = {1};
+	struct nl_trace trace = trace_of(ms, 1);
+	uint64_t due_ns = 0;
+
+	/* 1514 bytes on the link each ms; a packet has 1500 and these */
+	opened(&(struct nl_link_opts){.rate_bps = 1000000, .overhead_B = 257, .trace = &trace});
+	nl_link_begin_trace(&link, 0);
+	for (uint32_t i = 0; i < 40; i++)
+		arrive(1, 1, i);
+	for (uint32_t i = 0; i < 40; i++)
+		due_ns = take();
+	/* 40 * 1757 bytes take 46.4 opportunities */
+	CHECK(due_ns == 47 * MS);
+	nl_link_close(&link);
+	opened(&(struct nl_link_opts){.rate_bps = 1000000, .queue_packets = 5, .trace = &trace});
+	nl_link_begin_trace(&link, 0);
+	arrive(1, 9, 0);
+	CHECK(link.count.dropped_queue == 4);
+	nl_link_close(&link);
+	opened(&(struct nl_link_opts){.rate_bps = 1000000, .queue_B = 5 * MTU_B, .trace = &trace});
+	nl_link_begin_trace(&link, 0);
+	arrive(1, 9, 0);
+	CHECK(link.count.dropped_queue == 4 && link.count.max_queue_B == 5 * MTU_B);
+}
+
+LINK(a_discipline_is_served_by_the_opportunities_of_a_trace)
+{
+	uint32_t ms[] = {4, 4, 10};
+	struct nl_trace trace = trace_of(ms, 3);
+	uint64_t now_ns = 0, taken = 0;
+
+	opened(&(struct nl_link_opts){.rate_bps = 1000000, .overhead_B = NL_LINK_OVERHEAD_B, .discipline = NL_FIFO,
+				      .queue_packets = 100, .trace = &trace});
+	nl_link_begin_trace(&link, 0);
+	arrive(0, 30, 0);
+	for (; now_ns <= 100 * MS; now_ns += MS / 10) {
+		nl_link_serve(&link, now_ns);
+		while (nl_link_first(&link) && nl_link_first(&link)->depart_ns <= now_ns) {
+			uint64_t due_ms = take() / MS;
+
+			CHECK(due_ms % 10 == 4 || due_ms % 10 == 0);
+			taken += payload_B / GSO_B;
+		}
+		CHECK(taken <= now_ns / MS / 10 * 3 + 2);
+	}
+	CHECK(taken == 30 && link.ring.used_B == 0);
+}
+
 LINK(a_discipline_serves_at_the_rate_and_holds_no_memory_of_what_it_drops)
 {
 	const uint64_t disciplines[] = {NL_FIFO, NL_CODEL, NL_FQ_CODEL, NL_PIE};
