@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.core.groupby import SeriesGroupBy
 
 from netlab.analysis.cells import (
     CELL_KEYS,
@@ -16,6 +18,7 @@ from netlab.analysis.cells import (
     flags_in,
     mean_interval,
     nominal_level,
+    t_quantile,
     valid,
 )
 from netlab.analysis.measured import Measured, computed_once, with_units
@@ -113,22 +116,29 @@ def _together(intervals: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return intervals[whole_within(intervals, first_s, last_s)]
 
 
-def _of_cells(m: Measured) -> Iterator[tuple[tuple, pd.DataFrame, str]]:
-    """Key of each cell and direction, its streams in the runs that count, and what disturbed it.
+@computed_once
+def _counted(m: Measured) -> pd.DataFrame:
+    """Streams of the runs that count, in the order of cells and directions, ``place``.
 
-    A cell without a valid run has those that ended, as other tables have.
+    A cell without a valid run has those that ended, as other tables have; ``disturbed`` says why.
+    One pass for all cells: a frame for each of thousands takes a hundred times as long.
     """
-    streams, good = of_streams(m), set(valid(m.runs)["run_id"])
-    flags = m.runs.set_index("run_id")["flags"]
-    parts = dict(list(streams.groupby([*CELL_KEYS, "way"], sort=False)))
-    cells = m.cells[list(CELL_KEYS)].itertuples(index=False, name=None)
-    for key in ((*cell, way) for cell in cells for way in ("forward", "reverse")):
-        if key not in parts:
-            continue
-        part = parts[key]
-        counted = part[part["run_id"].isin(good)]
-        disturbed = "" if len(counted) else ", ".join(flags_in(flags[part["run_id"].unique()]))
-        yield key, counted if len(counted) else part, disturbed
+    streams, keys = of_streams(m), list(CELL_KEYS)
+    cells = m.cells[keys].assign(cell=np.arange(len(m.cells)))
+    runs = m.runs[["run_id", "flags", *keys]]
+    runs = runs[runs["run_id"].isin(streams["run_id"].unique())].merge(cells, on=keys)
+    runs["good"] = runs["run_id"].isin(valid(m.runs)["run_id"])
+    any_good = runs.groupby("cell")["good"].transform("any")
+    flagged = runs[~any_good].groupby("cell")["flags"].agg(lambda of: ", ".join(flags_in(of)))
+    words = runs["cell"].map(flagged.to_dict()).astype(object)
+    runs = runs[runs["good"] | ~any_good].assign(disturbed=words.where(words.notna(), ""))
+    of_run = runs.set_index("run_id")
+    frame = streams[streams["run_id"].isin(of_run.index)]
+    cell = frame["run_id"].map(of_run["cell"]).to_numpy(dtype=int)
+    return frame.assign(
+        place=2 * cell + (frame["way"] == "reverse").to_numpy(dtype=int),
+        disturbed=frame["run_id"].map(of_run["disturbed"]),
+    ).sort_values("place", kind="stable", ignore_index=True)
 
 
 def bounded_interval(
@@ -148,50 +158,92 @@ def _figure(values: np.ndarray, least: float, most: float, level: float, disturb
     return bounded_interval(values, least, most, level)
 
 
+def _figures(
+    values: SeriesGroupBy, disturbed: pd.Series, bounds: tuple[Any, float], level: float
+) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """Of each group what :func:`_figure` is of one."""
+    (least, most), count, mean = bounds, values.size(), values.mean()
+    t = t_quantile(np.maximum(count - 1, 1), 0.5 + level / 2)
+    half = (t * values.std() / np.sqrt(count)).where((count >= LEAST) & (disturbed == ""))
+    low, high = np.maximum(least, mean - half), np.minimum(most, mean + half)
+    return mean.where(disturbed == "", values.median()), low, high
+
+
+def _rows_of(m: Measured, frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Figures by ``place`` as rows with their cell and direction, and these columns."""
+    frame = frame.reset_index()
+    cells = m.cells[list(CELL_KEYS)].iloc[frame["place"] // 2].reset_index(drop=True)
+    ways = np.array(["forward", "reverse"], dtype=object)
+    frame = frame.assign(way=ways[frame["place"] % 2], **dict(cells.items()))
+    return frame[list(columns)]
+
+
+def _of_places(streams: pd.DataFrame, figures: pd.DataFrame) -> pd.DataFrame:
+    """Figures with the runs and flows of their cell and direction, and what disturbed it."""
+    of_place = streams.groupby("place")
+    counts = of_place.agg(
+        n_runs=("run_id", "nunique"),
+        of_flows=("stream", "nunique"),
+        disturbed=("disturbed", "first"),
+    )
+    return figures.join(counts, on="place")
+
+
 @computed_once
 def of_stacks(m: Measured) -> pd.DataFrame:
     """Share of each stack in every cell of several streams, one row a cell, direction and stack."""
-    rows, level = [], nominal_level(m.study)
-    for key, part, disturbed in _of_cells(m):
-        runs = part["run_id"].nunique()
-        for control, own in part.groupby("control", sort=False):
-            shares = own.groupby("run_id")["share_percent"].sum().to_numpy()
-            rates = own.groupby("run_id")["goodput_MBps"].mean()
-            flows, of_flows = own["stream"].nunique(), part["stream"].nunique()
-            figures = _figure(shares, 0.0, 100.0, level, disturbed)
-            rate = float(rates.mean())
-            rows.append((*key, control, flows, of_flows, runs, *figures, rate, disturbed))
-    return pd.DataFrame.from_records(rows, columns=list(STACK_COLUMNS))
+    streams, by = _counted(m), ["place", "control"]
+    of_runs = streams.groupby([*by, "run_id"], sort=False).agg(
+        share_percent=("share_percent", "sum"), goodput_MBps=("goodput_MBps", "mean")
+    )
+    of_stack = of_runs.groupby(level=by, sort=False)
+    frame = streams.groupby(by, sort=False)["stream"].nunique().to_frame("flows")
+    frame = _of_places(streams, frame)
+    shares = of_stack["share_percent"]
+    figures = _figures(shares, frame["disturbed"], (0.0, 100.0), nominal_level(m.study))
+    names = ("share_percent", "share_low_percent", "share_high_percent")
+    frame = frame.assign(**dict(zip(names, figures, strict=True)))
+    return _rows_of(m, frame.assign(flow_MBps=of_stack["goodput_MBps"].mean()), STACK_COLUMNS)
 
 
 @computed_once
 def of_jain(m: Measured) -> pd.DataFrame:
     """Jain's index of every cell of several streams, one row a cell and direction."""
-    rows, level = [], nominal_level(m.study)
-    congestion = m.runs.set_index("run_id")["congestion"]
-    for key, part, disturbed in _of_cells(m):
-        wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
-        indices = np.atleast_1d(jain(wide.to_numpy()))
-        of_flows = wide.shape[1]
-        figures = _figure(indices, 1 / of_flows, 1.0, level, disturbed)
-        stacks = str(congestion[part["run_id"].iloc[0]])
-        rows.append((*key, stacks, of_flows, len(indices), *figures, disturbed))
-    return pd.DataFrame.from_records(rows, columns=list(JAIN_COLUMNS))
+    streams = _counted(m)
+    of_runs = streams.groupby(["place", "run_id"], sort=False)["goodput_MBps"]
+    # scaled first, as :func:`jain` does
+    scaled = streams["goodput_MBps"] / of_runs.transform("max")
+    sums = pd.DataFrame({"one": scaled, "square": scaled**2, "n": 1}).groupby(
+        [streams["place"], streams["run_id"]], sort=False
+    )
+    total = sums.sum()
+    indices = (total["one"] ** 2 / (total["n"] * total["square"])).groupby(level="place")
+    first = streams.drop_duplicates("place").set_index("place")["run_id"]
+    frame = first.map(m.runs.set_index("run_id")["congestion"]).astype(str).to_frame("congestion")
+    frame = _of_places(streams, frame)
+    figures = _figures(
+        *(indices, frame["disturbed"], (1 / frame["of_flows"], 1.0), nominal_level(m.study))
+    )
+    names = ("jain_index", "jain_low", "jain_high")
+    return _rows_of(m, frame.assign(**dict(zip(names, figures, strict=True))), JAIN_COLUMNS)
 
 
 @computed_once
 def of_each_stream(m: Measured) -> pd.DataFrame:
     """Share of every stream of every cell, one row a cell, direction and stream."""
-    rows, level = [], nominal_level(m.study)
-    for key, part, disturbed in _of_cells(m):
-        for (stream, control), own in part.groupby(["stream", "control"]):
-            shares = own["share_percent"].to_numpy()
-            figures = _figure(shares, 0.0, 100.0, level, disturbed)
-            rate = float(own["goodput_MBps"].mean())
-            rows.append((*key, stream, control, len(own), *figures, rate, disturbed))
-    columns = [*CELL_KEYS, "way", "stream", "control", "n_runs", "share_percent"]
-    columns += ["share_low_percent", "share_high_percent", "goodput_MBps", "disturbed"]
-    return pd.DataFrame.from_records(rows, columns=columns)
+    streams = _counted(m)
+    of_stream = streams.groupby(["place", "stream", "control"])
+    frame = of_stream.agg(
+        n_runs=("run_id", "size"),
+        goodput_MBps=("goodput_MBps", "mean"),
+        disturbed=("disturbed", "first"),
+    )
+    shares = of_stream["share_percent"]
+    figures = _figures(shares, frame["disturbed"], (0.0, 100.0), nominal_level(m.study))
+    names = ("share_percent", "share_low_percent", "share_high_percent")
+    columns = [*CELL_KEYS, "way", "stream", "control", "n_runs", *names]
+    frame = frame.assign(**dict(zip(names, figures, strict=True)))
+    return _rows_of(m, frame, [*columns, "goodput_MBps", "disturbed"])
 
 
 FAIR_PART = 0.8
@@ -206,16 +258,21 @@ def of_newcomers(m: Measured) -> pd.DataFrame:
     :data:`FAIR_PART` of an equal share, of the ``n_fair`` runs in which they reach it.
     """
     rows, level = [], nominal_level(m.study)
-    runs = m.runs.set_index("run_id")
-    for key, part, disturbed in _of_cells(m):
+    runs, streams = m.runs.set_index("run_id"), _counted(m)
+    late = {text for text in runs["flows"].unique() if _starts_at_several_times(text)}
+    places = streams["place"][streams["run_id"].isin(runs.index[runs["flows"].isin(late)])]
+    for _, part in streams[streams["place"].isin(places)].groupby("place"):
+        key = (*part[list(CELL_KEYS)].iloc[0], part["way"].iloc[0])
         flows = unequal.from_text(runs["flows"][part["run_id"].iloc[0]])
-        of_flows = part["stream"].nunique()
+        disturbed, of_flows = str(part["disturbed"].iloc[0]), part["stream"].nunique()
+        if len({f.start_s for f in flows}) < 2:
+            continue
         begun = {
             run_id: _rates_of(m, str(run_id), key[-1], runs["rtt_us"][run_id])
-            for run_id in (part["run_id"].unique() if len({f.start_s for f in flows}) > 1 else ())
+            for run_id in part["run_id"].unique()
         }
         for at, flow in enumerate(flows):
-            if not begun or flow.start_s == min(f.start_s for f in flows):
+            if flow.start_s == min(f.start_s for f in flows):
                 continue
             own = part[part["stream"].isin(streams_of(flows, at, of_flows))]
             shares = own.groupby("run_id")["share_percent"].sum().to_numpy()
@@ -227,6 +284,10 @@ def of_newcomers(m: Measured) -> pd.DataFrame:
             counts = (number, of_flows, flow.start_s, len(times))
             rows.append((*key, control, *counts, *figures, len(fair), mean_s, disturbed))
     return pd.DataFrame.from_records(rows, columns=list(NEWCOMER_COLUMNS))
+
+
+def _starts_at_several_times(flows: str) -> bool:
+    return len({flow.start_s for flow in unequal.from_text(flows)}) > 1
 
 
 def streams_of(flows: Sequence[PlannedFlow], at: int, of_flows: int) -> list[int]:
@@ -355,16 +416,15 @@ class OverTime:
 def timelines_of(m: Measured, group: str) -> list[OverTime]:
     """Run nearest to the mean index of each of the least even cells of a group."""
     drawn: list[OverTime] = []
-    known, streams = of_jain(m), of_streams(m)
+    known, streams = of_jain(m), _counted(m)
     if m.samples is None:
         return drawn
     known, streams = (
         frame[(frame["group"] == group) & (frame["way"] == "forward")] for frame in (known, streams)
     )
-    good, runs = set(valid(m.runs)["run_id"]), m.runs.set_index("run_id")
+    of_cells, runs = streams.groupby(list(CELL_KEYS)), m.runs.set_index("run_id")
     for cell in known.nsmallest(MOST_OVER_TIME, "jain_index").sort_index().to_dict("records"):
-        part = streams[np.logical_and.reduce([streams[name] == cell[name] for name in CELL_KEYS])]
-        part = part if cell["disturbed"] else part[part["run_id"].isin(good)]
+        part = of_cells.get_group(tuple(cell[name] for name in CELL_KEYS))
         wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
         indices = pd.Series(np.atleast_1d(jain(wide.to_numpy())), wide.index)
         run_id = str((indices - cell["jain_index"]).abs().idxmin())
