@@ -499,7 +499,7 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
     part = runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
     labels, styles = printed.tuning_labels(part, study), drawing.mtu_styles(runs["mtu_B"])
     columns = max(1, len(labels))
-    size = (1.0 + 2.75 * columns, 3.9)
+    size = (drawing.width_of_panels(columns, 2.75), 3.2)
     fig, axes = plt.subplots(1, columns, figsize=size, sharey=True, squeeze=False)
     streams, words = sorted(part["streams"].unique()), []
     mtus = sorted(part["mtu_B"].unique())

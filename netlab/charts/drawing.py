@@ -523,6 +523,17 @@ def heat_map(values: np.ndarray, **options: Any) -> None:
 CHART_SIZE_IN = (6.4, 3.9)
 SMALL_CHART_SIZE_IN = (3.7, 3.0)
 
+WIDEST_IN, LEAST_PANEL_IN = 7.9, 1.1
+"""Width at which text of 8.5 pt still has 7 pt on a line of the PDF; the narrowest panel."""
+
+
+def width_of_panels(count: int, each_in: float) -> float:
+    """Width of a row of panels: narrower ones where the row would be too wide to be printed."""
+    frame_in = 1.0
+    widest = max(WIDEST_IN, frame_in + LEAST_PANEL_IN * count)
+    return min(frame_in + each_in * count, widest)
+
+
 _RC: dict = {**HOUSE, "figure.constrained_layout.use": True}
 
 

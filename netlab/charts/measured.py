@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -104,7 +105,7 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
-    size = (1.0 + 2.75 * len(tunings), 3.9)
+    size = (drawing.width_of_panels(len(tunings), 2.75), 3.2)
     fig, axes = plt.subplots(1, len(tunings), figsize=size, **grid)
     styles, top, words = drawing.mtu_styles(cells["mtu_B"]), _top(whole), []
     for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
@@ -126,6 +127,8 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
 
 MOST_COLUMNS = 6
 """Panels in a row of the whole study."""
+
+TITLE_PT = 8.5
 
 PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew": 1.6}
 """Marks of published values among measured lines."""
@@ -154,7 +157,9 @@ def whole_panels(
     if not len(tunings) <= len(groups) <= MOST_COLUMNS:
         across, down = tunings, groups
     doubled = of_bus and cells["bus_MBps"].max() > 150
-    size = (1.0 + 1.75 * len(across), 0.9 + (1.75 if doubled else 1.3) * len(down))
+    width = drawing.width_of_panels(len(across), 1.75)
+    letters = int(width / len(across) * 72 / (TITLE_PT * drawing.GLYPH))
+    size = (width, 0.9 + (1.75 if doubled else 1.3) * len(down))
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
     fig, axes = plt.subplots(len(down), len(across), figsize=size, **grid)
     styles, top, words = drawing.mtu_styles(cells["mtu_B"]), _top(cells), []
@@ -174,7 +179,8 @@ def whole_panels(
                 name = f"MTU {mtu_B} B, published"
                 ax.plot(points["streams"], points["then_percent"], label=name, **PUBLISHED | colour)
         ax.set_xlabel("streams" if y == len(down) - 1 else "")
-        ax.set_title(across[column] if y == 0 else "", fontsize=9)
+        name = textwrap.fill(across[column], letters) if y == 0 else ""
+        ax.set_title(name, fontsize=TITLE_PT)
         if x == 0:
             ax.set_ylabel(down[row], fontsize=9)
     fig.supylabel("% of one host's bus" if of_bus else "goodput, MB/s", fontsize=9)

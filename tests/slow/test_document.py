@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pandas as pd
 import pytest
 import synthetic
@@ -38,13 +39,24 @@ def site(measured, tmp_path_factory):
     return build_site([], tmp_path_factory.mktemp("site") / "site", measured=measured).parent
 
 
+def poppler(program, *arguments):
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    return subprocess.run([program, *arguments], capture_output=True, check=True).stdout
+
+
 def text_of(pdf):
-    program = shutil.which("pdftotext")
-    if program is None:
-        pytest.skip("pdftotext is not installed")
-    return subprocess.run(
-        [program, "-layout", str(pdf), "-"], capture_output=True, text=True, check=True
-    ).stdout
+    return poppler("pdftotext", "-layout", pdf, "-").decode()
+
+
+def images(pgm):
+    """Pages as arrays of grey values, from images in the format PGM one after the other."""
+    head = re.compile(rb"P5\s(\d+) (\d+)\s255\s")
+    while found := head.match(pgm):
+        width, height = map(int, found.groups())
+        end = found.end() + width * height
+        yield np.frombuffer(pgm[found.end() : end], np.uint8).reshape(height, width)
+        pgm = pgm[end:]
 
 
 def test_the_pdf_has_title_page_contents_numbers_captions_tags_and_bookmarks(site, measured):
@@ -94,18 +106,28 @@ def test_a_table_stays_with_its_caption_is_cut_shows_markup_and_leaves_room_for_
     assert Table(pd.DataFrame({"n": [1]}), "c").head(60, "x").note == ""
 
 
-def test_text_of_a_figure_as_wide_as_a_line_has_seven_points(site):
-    """On a line of 166 mm."""
-    seen = 0
-    for stem in ("ceiling", "cost", "effects", "repeats", "streams"):
-        for figure in export._figures(site, stem):
-            svg = (site / figure["path"]).read_text()
-            width = float(re.search(r'<svg [^>]*width="([\d.]+)pt"', svg)[1])
-            sizes = re.findall(r'font[^;"]*?([\d.]+)px', svg)
-            size = min(map(float, sizes)) * 166 / 25.4 * 72 * figure["percent"] / 100 / width
-            assert size >= 7 or (width > 500 and figure["percent"] == 100), figure["path"]
-            seen += width <= 500
-    assert seen >= 5
+def test_no_word_of_the_pdf_is_smaller_than_seven_points(site):
+    """Measured on the page: the text of charts is scaled with them."""
+    boxes = poppler("pdftotext", "-bbox", site / "report.pdf", "-").decode()
+    heights = [
+        float(bottom) - float(top)
+        for top, bottom in re.findall(r'<word .*?yMin="([\d.]+)".*?yMax="([\d.]+)"', boxes)
+    ]
+    assert len(heights) > 2000 and min(heights) >= 7
+    for stem in ("ceiling", "cost", "effects", "index", "repeats", "streams"):
+        assert export._figures(site, stem), stem
+
+
+def test_no_page_of_the_pdf_is_half_empty(site):
+    """But the title page and the last one."""
+    margin_mm, height_mm = 24, 297
+    shown = []
+    for page in images(poppler("pdftoppm", "-r", "36", "-gray", site / "report.pdf")):
+        top = len(page) * margin_mm // height_mm
+        ink = np.flatnonzero((page[top:-top] < 200).any(axis=1))
+        edges = [-1, *ink, len(page) - 2 * top]
+        shown.append(round(1 - (np.diff(edges).max() - 1) / edges[-1], 2))
+    assert len(shown) > 10 and min(shown[1:-1]) >= 0.6, shown
 
 
 def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
