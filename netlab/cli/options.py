@@ -153,10 +153,23 @@ def load_study(
 
 
 def load_measured_study(given: str, *, quick: bool, results: Path | None) -> tuple[Study, bool]:
-    """Load a study whose results are asked for, or its short form where that was measured last."""
-    from netlab.results.store import measured_directory
+    """Load a study whose results are asked for, or its short form where that was measured last.
 
-    study = load_study(given, quick=quick, results=results)
+    A name of results is enough: their study stands beside them, wherever its file is by now.
+    """
+    from netlab.results.store import measured_directory, study_file
+    from netlab.study import is_name, load_stored
+
+    try:
+        study = load_study(given, quick=quick, results=results)
+    except BadInput:
+        stored = study_file(results or measured_directory(given)) if is_name(given) else None
+        if stored is None or not stored.is_file():
+            raise
+        study = load_stored(stored)
+        if study.name not in (given, given + paths.QUICK):
+            raise
+        return study, quick
     if quick or results is not None or measured_directory(study.name).name == study.name:
         return study, quick
     short = load_study(given, quick=True)
@@ -171,9 +184,13 @@ def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
     """
     from netlab.study.published import report_notebooks
 
-    if study.report is None or paths.is_stored(file := paths.study_file(given)):
+    if study.report is None:
         return None
-    return report_notebooks(study.report, file)
+    try:
+        file = paths.study_file(given)
+    except BadInput:  # the name of results
+        return None
+    return None if paths.is_stored(file) else report_notebooks(study.report, file)
 
 
 def load_measurable(given: str, *, quick: bool = False, **timing: Any) -> Study:

@@ -53,7 +53,8 @@ def public_names() -> set[str]:
     }
     modules = [importlib.import_module(name) for name in sorted(of_wings | of_face)]
     classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
-    own = [one for one in classes if one.__module__ in of_wings | of_face]
+    packages = (*of_face, *(name.rpartition(".")[0] for name in of_wings))
+    own = [one for one in classes if one.__module__.startswith(packages)]
     names = {name for one in (*own, Chart, pd.DataFrame, sns.FacetGrid) for name in dir(one)}
     names |= {name for one in own for name in getattr(one, "__dataclass_fields__", ())}
     return {name for name in names if not name.startswith("_")}

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import netlab
 from netlab.cli import main, options
+from netlab.errors import BadInput
 from netlab.files import paths
 
 
@@ -47,3 +48,21 @@ def test_the_form_measured_last_is_taken_and_a_named_one_always(quick):
     assert study.name == "openlab-2003-quick"
     study, _ = options.load_measured_study("openlab-2003", quick=False, results=directory)
     assert study.name == "openlab-2003"
+
+
+def test_the_name_of_results_is_enough_where_no_study_has_it(quick):
+    """A study of one's own, whose file lies elsewhere by now."""
+    directory, _ = quick
+    given = "openlab-2003-quick"
+    study, _ = options.load_measured_study(given, quick=False, results=None)
+    assert study.name == given and options.notebooks_of(study, given) is None
+    with pytest.raises(BadInput, match="no such file; by name there are"):
+        options.load_measured_study("openlab-2004", quick=False, results=None)
+    with pytest.raises(BadInput, match="no such file; by name there are"):
+        options.load_measured_study("openlab-2004", quick=False, results=directory)
+    own = paths.results_dir("mine-quick")
+    shutil.copytree(directory, own)
+    for file in own.rglob("study.yml"):
+        file.write_text(file.read_text().replace(f"name: {given}", "name: mine-quick"))
+    study, _ = options.load_measured_study("mine", quick=False, results=None)
+    assert study.name == "mine-quick"
