@@ -37,6 +37,18 @@ class Wing:
     """Functions that take a measured study and return its pages of the report."""
     page_prefixes: tuple[str, ...] = ()
     """Beginnings of the names of those pages' files, which no notebook's page takes."""
+    notebooks: tuple[str, ...] = ()
+    """Functions that take a measured study and return names of notebooks of its report."""
+    reports: Mapping[str, str] = field(default_factory=dict)
+    """Studies whose report is made in a way of their own, by name: objects ``OwnReport``."""
+    published: tuple[str, ...] = ()
+    """Functions that take a measured study and return the published values of its cells."""
+    results: Mapping[str, str] = field(default_factory=dict)
+    """Attributes of ``netlab.Results``: functions of a measured study."""
+    methods: Mapping[str, str] = field(default_factory=dict)
+    """Methods of ``netlab.Study``: functions whose first argument is the study."""
+    path_finders: tuple[str, ...] = ()
+    """Functions that find the path between two hosts, for ``netlab.Study.between``."""
     generators: Mapping[str, str] = field(default_factory=dict)
     """Programs that send and receive, by the names that a study gives them: objects ``Tool``."""
     formats: tuple[str, ...] = ()
@@ -102,6 +114,20 @@ def names() -> dict[str, str]:
     return _merged("names")
 
 
+def reports() -> dict[str, str]:
+    return _merged("reports")
+
+
+def results(core: Collection[str] = ()) -> dict[str, str]:
+    """Attributes of all wings for results; none has the name of one of the core."""
+    return _merged("results", core)
+
+
+def methods(core: Collection[str] = ()) -> dict[str, str]:
+    """Methods of all wings for studies; none has the name of one of the core."""
+    return _merged("methods", core)
+
+
 def _all(kind: str) -> tuple[str, ...]:
     return tuple(each for wing in wings().values() for each in getattr(wing, kind))
 
@@ -117,6 +143,18 @@ def pages() -> list[Any]:
 
 def page_prefixes() -> tuple[str, ...]:
     return _all("page_prefixes")
+
+
+def notebooks() -> list[Any]:
+    return list(map(load, _all("notebooks")))
+
+
+def published() -> list[Any]:
+    return list(map(load, _all("published")))
+
+
+def path_finders() -> list[Any]:
+    return list(map(load, _all("path_finders")))
 
 
 def formats() -> list[Any]:

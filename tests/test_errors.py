@@ -158,7 +158,14 @@ PREFIXES = {
 MAKERS = {kind.__name__ for kind in ALL} | {"damaged", "bad", "_error", "_fail", "_fail_gone"}
 """Classes and functions that make an error."""
 PROGRAMMING_ERRORS = {
-    *("BadParameter", "ConnectionError", "EOFError", "KeyboardInterrupt", "NotImplementedError"),
+    *(
+        "AttributeError",
+        "BadParameter",
+        "ConnectionError",
+        "EOFError",
+        "KeyboardInterrupt",
+        "NotImplementedError",
+    ),
     *("PermissionError", "TimeoutError", "TypeError", "UnknownHostKey", "RevokedHostKey"),
     *("BadHostKeyException", "ValueError"),
 }

@@ -25,14 +25,13 @@ from netlab.analysis.effects import (
     without_rounds,
 )
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
-from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.measured import Measured, computed_once, published_values
+from netlab.analysis.own_report import own_report
 from netlab.analysis.shares import of_stacks, stack_name
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
-from netlab.longpath.analysis import is_slac
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
-from netlab.openlab.then_and_now import comparable
 from netlab.study.base import dealt
 from netlab.study.factors import level_text
 from netlab.units import arrows, listed
@@ -50,7 +49,7 @@ def headline(m: Measured) -> tuple[str, ...]:
     """Sentences: measurement, machines, best, shares, bursts, limits, a trade-off, findings."""
     results = [best(m), *sharing(m), *bursts(m), _limits(m)]
     sentences = [_design(m), _machines(m), *results, *trade_offs(m)[:1]]
-    if len(comparable(m)):
+    if published_values(m) is not None:
         sentences.append(_findings(m))
     return tuple(sentences)
 
@@ -213,7 +212,8 @@ def _where(m: Measured, cell: pd.Series) -> str:
 
 
 def _goodput(m: Measured, cell: pd.Series) -> str:
-    factor, unit = (8.0, "Mb/s") if is_slac(m) else (1.0, "MB/s")
+    own = own_report(m)
+    factor, unit = (own.per_MBps, own.unit) if own else (1.0, "MB/s")
     ends = (factor * end for end in (cell.goodput_MBps, cell.low_MBps, cell.high_MBps))
     value = f"{printed.with_interval(*ends)} {unit}"
     if math.isnan(cell.percent_of_bus):
@@ -246,7 +246,7 @@ def tiles(m: Measured) -> tuple[Tile, ...]:
         limit = Tile("Main limit", str(limits.index[0]), of)
     value, of = f"{len(valid(m.runs)):,} of {len(m.runs):,}", "the others are flagged and left out"
     count = Tile("Valid runs", value, of)
-    if len(comparable(m)):
+    if published_values(m) is not None:
         verdicts = m.findings["verdict"].value_counts()
         value = f"{verdicts.get(HOLDS, 0)} of {len(m.findings)}"
         no, mixed = (verdicts.get(word, 0) for word in (DOES_NOT_HOLD, MIXED))

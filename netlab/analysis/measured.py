@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from netlab import study as studies
+from netlab import wings
 from netlab.analysis import cells, printed
 from netlab.analysis.cells import CELL_KEYS, Cells, usable
 from netlab.analysis.conditions import verdicts
@@ -320,6 +321,13 @@ def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured],
         return m._made[analysis]
 
     return stored
+
+
+@computed_once
+def published_values(m: Measured) -> pd.DataFrame | None:
+    """Cells that were published, beside what is measured of them; None if no wing knows any."""
+    known = (find(m) for find in wings.published())
+    return next((values for values in known if len(values)), None)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from netlab import wings
 from netlab.errors import check
 from netlab.study.factors import OF_EMULATOR, listed, with_levels
 from netlab.tuning.profiles import AS_FOUND
@@ -84,17 +85,13 @@ def _between_logins(
     hosts: tuple[str, str], data: tuple[str, str] | None, asked: dict[str, list]
 ) -> tuple[dict[str, dict], dict[str, Any]]:
     """Two SSH hosts and the first path that joins them, found by a look at both."""
-    from netlab.survey.init import login_of, logins, surveyed
-
     rates = asked.pop("rate_Mbps", [])
     text = "is one number, the rate of the real link"
     check(len(rates) < 2, "rate_Mbps", rates, text, "E-FACE-016")
-    reached = logins([login_of(host) for host in hosts])
-    first = surveyed(reached, data)[0]
-    ends = [
-        {"host": end.host.name, "address": end.address, "interface": end.interface.name}
-        for end in first.ends
-    ]
+    finders = wings.path_finders()
+    text = "no wing is installed that finds the path between SSH hosts; install netlab again"
+    check(bool(finders), "ssh", True, text, "E-FACE-041")
+    reached, ends = finders[0](hosts, data)
     path = {"ends": ends, **({"link_MBps": rates[0] / 8} if rates else {})}
     declared = {
         name: login.model_dump(exclude_none=True, exclude_defaults=True) | {"kind": "ssh"}

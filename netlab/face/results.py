@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
+from netlab import wings
 from netlab.analysis import printed
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.printed import GoodputColumn, Quantity
@@ -27,13 +28,10 @@ if TYPE_CHECKING:
     from netlab.charts.chart import Gallery
     from netlab.charts.forest import Axes
     from netlab.face import views
-    from netlab.longpath import view as longpath_view
-    from netlab.openlab import view as openlab_view
     from netlab.report.explore import Explorer
     from netlab.report.front import Answer
     from netlab.report.gate import Banner
     from netlab.report.tables import Sentence, Tables
-    from netlab.search.screen.view import Screening
 
 
 # A comparison as a notebook shows it.
@@ -397,26 +395,15 @@ class Results(StoredResults):
         """Charts of the results, finished; :meth:`plot` draws on axes."""
         return self._views.ResultCharts(self.measured)
 
-    @cached_property
-    def then_and_now(self) -> openlab_view.ThenAndNow:
-        """These results beside the openlab report of 2003."""
-        from netlab.openlab.view import ThenAndNow
+    def __getattr__(self, name: str) -> Any:
+        """Give what an installed wing offers under a name, such as ``then_and_now``."""
+        offered = {} if name.startswith("_") else wings.results(dir(type(self)))
+        if name not in offered:
+            raise AttributeError(f"'Results' object has no attribute {name!r}", name=name, obj=self)
+        return wings.load(offered[name])(self.measured)
 
-        return ThenAndNow(self.measured)
-
-    @cached_property
-    def published_beside(self) -> openlab_view.PublishedBeside:
-        """These results beside the published table that their study names."""
-        from netlab.openlab.view import PublishedBeside
-
-        return PublishedBeside(self.measured)
-
-    @cached_property
-    def long_path(self) -> longpath_view.LongPathResults:
-        """These results with the samples of their runs: stacks, recovery, fairness."""
-        from netlab.longpath.view import LongPathResults
-
-        return LongPathResults(self.measured)
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *wings.results()]
 
     def agreement(self, bound_percent: float = 2.0) -> views.Agreement:
         """Compare other generators with netlab's, cell by cell.
@@ -602,29 +589,6 @@ class Results(StoredResults):
         [3]
         """
         return compare(self, other, by=by, same_within=same_within)
-
-    @property
-    def screens(self) -> dict[str, Screening]:
-        """Screens of tunings on the hosts of this study, by the names of their directories.
-
-        They are those that :meth:`netlab.Study.screen` and ``netlab screen`` stored in
-        ``screens/`` below these results; each is a page of the report.
-
-        Raises
-        ------
-        NetlabError
-            A stored screen cannot be read.
-
-        Examples
-        --------
-        >>> import netlab
-        >>> netlab.Results("openlab-2003").screens
-        {}
-        """
-        from netlab.search.screen.record import read_screen, screen_files
-        from netlab.search.screen.view import Screening
-
-        return {f.parent.name: Screening(read_screen(f)) for f in screen_files(self.directory)}
 
     def report(self, site: str | Path = "site", *, progress: bool = False) -> Site:
         """Write the report: the analysis notebooks, executed, as a static site.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from netlab import wings
 from netlab.analysis import printed
 from netlab.errors import NetlabError
 from netlab.face.between import between
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from netlab.face.block import MeasuredBlock
     from netlab.face.parts import Changes
     from netlab.face.results import Results
-    from netlab.search.screen.view import Screening
 
 
 class Study:
@@ -418,168 +419,15 @@ class Study:
         more: dict[str, Any] = {"runs": runs, "part": part, "lab": lab, "wait_s": wait_s}
         return measure(self.design, block, self._directory(results), round=round, **more)
 
-    def screen(
-        self,
-        tuning: str,
-        *,
-        group: str | None = None,
-        streams: int | None = None,
-        mtu_B: int | None = None,
-        design: str = "auto",
-        same_within: float = 5.0,
-        confirm_rounds: int = 10,
-        results: str | Path = "",
-        progress: bool = True,
-    ) -> Screening:
-        """Find the knobs of a tuning that matter, and the least set that gives the whole gain.
+    def __getattr__(self, name: str) -> Any:
+        """Give what an installed wing offers under a name, such as ``screen``."""
+        offered = {} if name.startswith("_") else wings.methods(dir(type(self)))
+        if name not in offered:
+            raise AttributeError(f"'Study' object has no attribute {name!r}", name=name, obj=self)
+        return MethodType(wings.load(offered[name]), self)
 
-        Each knob is a factor with two levels, set or left as found, of a designed experiment; the
-        least set is then compared with the whole tuning in rounds of its own. Runs that have a
-        valid record are not repeated. Hosts are put back after each row.
-
-        Parameters
-        ----------
-        tuning : str
-            A tuning of the study, or one that netlab brings.
-        group : str, optional
-            Group to measure; the study's only one by default.
-        streams, mtu_B : int, optional
-            TCP streams, and MTU of all rows; the first ones of the group and the tuning by default.
-        design : {"auto", "full", "folded", "leave-one-out"}
-            Rows to measure; ``auto`` is ``full`` for up to 4 knobs, else ``folded``.
-        same_within : float
-            Bound of *the same*, per cent.
-        confirm_rounds : int
-            Rounds that compare the least set with the whole tuning.
-        results : path-like
-            Directory of the screen, see :func:`netlab.files.paths.given_path`; empty for
-            ``screens/TUNING`` below the study's results, where its report finds it.
-        progress : bool
-            Whether to show progress.
-
-        Returns
-        -------
-        Screening
-            Shows itself as forest plot, table and sentences.
-
-        Raises
-        ------
-        BadInput
-            A parameter cannot be used, the group crosses factors, or no knob of the tuning changes
-            anything on these hosts.
-        NetlabError
-            A visit failed; what was measured before is kept.
-
-        Examples
-        --------
-        >>> import netlab
-        >>> host = {"kind": "lab"}
-        >>> study = netlab.Study({
-        ...     "netlab": 1,
-        ...     "name": "two-hosts",
-        ...     "title": "Two hosts and a cable",
-        ...     "hosts": {"left": host, "right": host},
-        ...     "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
-        ...     "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
-        ...     "tunings": [{"name": "mine", "mtus_B": [1500], "knobs": [
-        ...         {"kind": "sysctl", "name": "net.ipv4.tcp_timestamps", "value": "0"},
-        ...     ]}],
-        ...     "streams": [1],
-        ...     "timing": {"rounds": 3, "seconds": 0.1, "warmup_s": 0.05, "interval_ms": 20},
-        ...     "noise": {"steal_percent": 100, "foreign_cpu_percent": 100, "retries": 0},
-        ... })
-        >>> found = study.screen("mine", confirm_rounds=3, progress=False)
-        >>> found.effects.columns.tolist()[:5]
-        ['knob', 'with_knob', 'ratio', 'low', 'high']
-        >>> found
-        knob                     effect, % interval ...
-        net.ipv4.tcp_timestamps ...
-        """
-        from netlab.search.screen.design import ScreenRequest
-        from netlab.search.screen.view import screening
-
-        ask = ScreenRequest(
-            *(self.design, tuning, group, streams, mtu_B),
-            design=design,
-            same_within_percent=same_within,
-            confirm_rounds=confirm_rounds,
-        )
-        place = paths.given_path(results) if str(results) else ask.directory
-        return screening(ask, place, progress=progress)
-
-    def mlrsearch(
-        self,
-        *,
-        loss: Sequence[float] = (0.0, 0.5),
-        width: float = 0.5,
-        trial_s: float = 1.0,
-        duration_sum_s: float = 21.0,
-        exceed: float = 50.0,
-        results: str | Path = "",
-        progress: bool = True,
-    ) -> pd.DataFrame:
-        """Find the highest rate without loss, and with little, of each cell of datagrams.
-
-        MLRsearch (draft-ietf-bmwg-mlrsearch) varies the load below the study's
-        ``socket.pacing_MBps``. Each trial is a stored run; a valid one is not repeated.
-
-        Parameters
-        ----------
-        loss : sequence of float
-            Goal loss ratios, per cent.
-        width, exceed : float
-            Goal width of the bounds, per cent of the upper, and goal exceed ratio, per cent.
-        trial_s, duration_sum_s : float
-            Goal final trial duration, and goal duration sum, s.
-        results : path-like
-            Directory of trials and ``bounds.csv``, as :meth:`run` takes it; empty for ``mlrsearch``
-            below the study's results, where its report finds it.
-        progress : bool
-            Whether to print each trial.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a cell and goal: ``group``, ``cell``, ``streams``, ``record_length_B``,
-            ``loss_percent``; relevant bounds ``lower`` and ``upper`` and conditional
-            ``throughput``, each in ``_MBps`` of payload and datagrams ``_per_s``, of one direction;
-            ``limit`` (path, sender, receiver or highest rate), ``trials``, ``trials_s``, the goal,
-            and ``message``: why there are no bounds. Rates that are not the path's are NaN.
-
-        Raises
-        ------
-        BadInput
-            A goal cannot be met, or no group of the study sends datagrams.
-        NetlabError
-            MLRsearch is not installed, or a visit failed; earlier trials stay.
-
-        Examples
-        --------
-        >>> import netlab
-        >>> host, link = {"kind": "lab"}, {"emulator": {"rate_Mbps": 8, "queue_packets": 30}}
-        >>> ends = [{"host": "left"}, {"host": "right"}]
-        >>> study = netlab.Study({
-        ...     "netlab": 1,
-        ...     "name": "two-hosts",
-        ...     "title": "Two hosts and a link",
-        ...     "hosts": {"left": host, "right": host},
-        ...     "paths": {"link": {"ends": ends, "link": link}},
-        ...     "groups": [{"name": "one", "path": "link", "sender": "left", "generator": "udp"}],
-        ...     "factors": {"record_length_B": [1000]},
-        ...     "streams": [1],
-        ...     "socket": {"pacing_MBps": 2},
-        ...     "noise": {"steal_percent": 100, "foreign_cpu_percent": 100},
-        ... })
-        >>> bounds = study.mlrsearch(loss=[0.5], width=5, duration_sum_s=1, progress=False)
-        >>> bounds[["record_length_B", "loss_percent"]].to_numpy().tolist()
-        [[1000.0, 0.5]]
-        """
-        from netlab.search.mlrsearch.bounds import FOLDER
-        from netlab.search.mlrsearch.search import Goals, mlrsearch
-
-        goals = Goals(tuple(loss), width, trial_s, duration_sum_s, exceed)
-        place = self._directory(results) / ("" if str(results) else FOLDER)
-        return mlrsearch(self.design, goals, place, say=print if progress else lambda line: None)
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *wings.methods()]
 
     def _directory(self, results: str | Path) -> Path:
         return paths.given_path(results) if str(results) else paths.results_dir(self.name)

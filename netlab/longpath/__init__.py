@@ -2,4 +2,7 @@
 
 from netlab.wings import Wing
 
-wing = Wing()
+wing = Wing(
+    reports={"slac-2003": "netlab.longpath.report:REPORT"},
+    results={"long_path": "netlab.longpath.view:LongPathResults"},
+)

@@ -469,16 +469,8 @@ def traced(results: str | Path) -> bool:
     return any((Path(results) / "traces").glob("*.parquet"))
 
 
-SLAC = "slac-2003"
-
-
-def is_slac(measured: Measured) -> bool:
-    """True of the SLAC study, traced and on emulated paths: its pages speak of 183 ms and 2003.
-
-    Any other study of a long path has the pages of its cells and factors.
-    """
-    if measured.study.name.removesuffix(QUICK) != SLAC:
-        return False
+def is_traced(measured: Measured) -> bool:
+    """True of traced runs on emulated paths."""
     links = [measured.study.paths[name].link for name in measured.runs["path"].unique()]
     emulated = all(link is not None and link.emulator is not None for link in links)
     return emulated and traced(measured.results)

@@ -8,4 +8,10 @@ wing = Wing(
         "document": "netlab.openlab.notebook:document",
         "load_published": "netlab.openlab.notebook:load_published",
     },
+    notebooks=("netlab.openlab.report:notebooks",),
+    published=("netlab.openlab.then_and_now:comparable",),
+    results={
+        "published_beside": "netlab.openlab.view:PublishedBeside",
+        "then_and_now": "netlab.openlab.view:ThenAndNow",
+    },
 )

@@ -23,15 +23,13 @@ from markupsafe import Markup
 from pandas.api.types import is_object_dtype
 
 from netlab import __version__
-from netlab.analysis.measured import Measured, cell_table
+from netlab.analysis.measured import Measured, cell_table, published_values
+from netlab.analysis.own_report import own_report
 from netlab.analysis.shares import with_shares
 from netlab.analysis.trust import gate, machines
 from netlab.charts.drawing import csv_in, font_folder
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW, Table, csv_of
-from netlab.longpath import tables as longpath
-from netlab.longpath.analysis import is_slac, samples_of
-from netlab.openlab.then_and_now import comparable
 from netlab.report import tables
 from netlab.report.cache import active
 from netlab.report.front import front
@@ -282,7 +280,7 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
         stem = free(slug(shown.caption.rsplit(",", 1)[0]) or "table", taken)
         taken.add(stem)
         export(shown, stem, shown.title)
-    if len(comparable(measured)):
+    if published_values(measured) is not None:
         export(tables.findings(measured), "findings", "findings of 2003 and their verdicts here")
     return made
 
@@ -415,7 +413,8 @@ def _chapters(m: Measured, site: Path) -> list[tuple[str, Sequence[object]]]:
         each = ((stem, _figures(site, stem)) for stem in stems)
         return [(TITLES[stem], figures) for stem, figures in each if figures]
 
-    measured = longpath.opening(samples_of(m)) if is_slac(m) else tables.stack(m, "both").tables
+    own = own_report(m)
+    measured = own.tables(m) if own else tables.stack(m, "both").tables
     disturbing = (
         *(tables.flagged, tables.noise, tables.counters, tables.queues),
         *(tables.unsupported, tables.missing),
@@ -428,7 +427,7 @@ def _chapters(m: Measured, site: Path) -> list[tuple[str, Sequence[object]]]:
         (TITLES["effects"], [*_figures(site, "effects"), tables.effects(m)]),
         *drawn("repeats", "cost", "trend"),
         ("Precision and order effects", (*tables.precision(m).tables, tables.stability(m))),
-        *(of_2003 if len(comparable(m)) else []),
+        *(of_2003 if published_values(m) is not None else []),
         ("Flags, noise and knobs", [shown(m) for shown in disturbing]),
         ("Provenance", tables.provenance(m).tables),
     ]

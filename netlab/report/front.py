@@ -10,14 +10,12 @@ from typing import Any
 from netlab.analysis import answers, printed
 from netlab.analysis.answers import Agreement, best, headline, question, step_effects, tiles
 from netlab.analysis.cells import LATENCY
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, published_values
+from netlab.analysis.own_report import own_report
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import counted
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery
-from netlab.longpath import charts as longpath_charts
-from netlab.longpath.analysis import is_slac, samples_of
-from netlab.openlab import then_and_now as published_effects
 from netlab.report import compare, shares
 from netlab.report.cache import chart_of, of_one
 from netlab.report.explore import charts as factor_charts
@@ -61,14 +59,13 @@ def answer(m: Measured) -> Answer:
 
 def picture(m: Measured) -> Chart | Gallery:
     """The whole study on one scale; of mixed stacks shares, of further factors a part."""
-    if is_slac(m):
-        return longpath_charts.opening(samples_of(m))
+    if own := own_report(m):
+        return own.picture(m)
     if question(m) != best(m):
         return Gallery(next(iter(shares.drawn(m).values())).charts[:1])
     if has_factors(m):
         return factor_charts(m, most=1)
-    then = published_effects.comparable(m)
-    return chart_of(charts.whole_panels, m.cells, then, study=m.study)
+    return chart_of(charts.whole_panels, m.cells, published_values(m), study=m.study)
 
 
 def panel(m: Measured, group: str) -> Chart:

@@ -27,7 +27,8 @@ from netlab.analysis.cells import (
     with_percentiles,
 )
 from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
-from netlab.analysis.measured import Measured, computed_once, trend
+from netlab.analysis.measured import Measured, computed_once, published_values, trend
+from netlab.analysis.own_report import own_report
 from netlab.analysis.printed import unit_of
 from netlab.analysis.shares import of_each_stream, of_newcomers
 from netlab.analysis.trust import counted, less_precise
@@ -36,9 +37,6 @@ from netlab.charts.chart import Chart, Gallery
 from netlab.charts.live import sparkline
 from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
-from netlab.longpath import tables as longpath_tables
-from netlab.longpath.analysis import is_slac, samples_of
-from netlab.openlab.then_and_now import comparable
 from netlab.report import shares, tables
 from netlab.report.cache import DESIGN, chart_of, of_one
 from netlab.report.explore import has_factors
@@ -71,7 +69,7 @@ def view_pages(m: Measured) -> list[Page]:
     # These charts have a mark a tuning, MTU and stream count; further factors have a page.
     plain = not has_factors(m)
     made = []
-    if plain and not is_slac(m):
+    if plain and own_report(m) is None:
         made.append(page("streams", *_groups(m, lambda g: panel(m, g))))
     known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
     if plain and len(known):
@@ -425,23 +423,21 @@ PRINTED_NOTE = (
     "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."
 )
 FACTORS_NOTE = "Goodput in MB/s = 10⁶ bytes of payload per second, by the two largest factors."
-LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow start."
 
 
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
     of_wings = [page for build in wings.pages() for page in build(m)]
     made = [_tables(m), *view_pages(m), *of_wings, _precision(m)]
-    if len(comparable(m)):
+    if published_values(m) is not None:
         made.append(page("findings", Section("Verdicts", tables.findings(m))))
     return [*made, reading_page(), method_page(m), _provenance(m)]
 
 
 def _tables(m: Measured) -> Page:
     n_missing = int((m.cells["n_valid"] == 0).sum())
-    if is_slac(m):
-        note = LONG_PATH_NOTE
-        sections = [Section("Goodput", tables.Tables(longpath_tables.opening(samples_of(m))))]
+    if own := own_report(m):
+        note, sections = own.note, [Section("Goodput", tables.Tables(own.tables(m)))]
     elif has_factors(m):
         note, sections = FACTORS_NOTE, [Section("Factors", factor_tables(m))]
     else:

@@ -18,15 +18,14 @@ from markupsafe import Markup
 from netlab import wings
 from netlab.analysis.answers import several
 from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.own_report import own_report
 from netlab.analysis.sides import side_of
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.reading import read_bytes
 from netlab.files.writing import replaced
-from netlab.longpath.analysis import is_slac
 from netlab.notebooks.parameters import declared
-from netlab.openlab.then_and_now import comparable
 from netlab.report.cache import Cache, key_of, program, tree_digest, user_cache, using
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
@@ -258,16 +257,16 @@ class Executions:
 MEASURED, FACTORS = "03-openlab-measured.ipynb", "19-factors.ipynb"
 """Notebooks of this study's own results: against streams, and where it crosses further factors."""
 
-BESIDE_2003, BESIDE_A_TABLE = "15-then-and-now.ipynb", "20-published-beside.ipynb"
-"""Those for studies with cells of the 2003 report's tables, or with a published table."""
-
-AGREEMENT, LONG_PATH = "16-agreement.ipynb", "17-slac-measured.ipynb"
-"""Those for cells of several generators, and for traced senders on an emulated path."""
+AGREEMENT = "16-agreement.ipynb"
+"""That for cells of several generators."""
 
 COMPARISON = "18-compare.ipynb"
 """Notebook of a report that is given other results to compare with."""
 
-OF_RESULTS = (MEASURED, FACTORS, BESIDE_2003, BESIDE_A_TABLE, AGREEMENT, LONG_PATH)
+OF_RESULTS = (
+    *(MEASURED, FACTORS, AGREEMENT),
+    *("15-then-and-now.ipynb", "17-slac-measured.ipynb", "20-published-beside.ipynb"),
+)
 OF_DOCUMENTS = (
     *("10-openlab-2003.ipynb", "11-preliminary-2003.ipynb", "12-slac-2003.ipynb"),
     *("13-gigabit-hosts.ipynb", "14-claims.ipynb"),
@@ -408,14 +407,12 @@ def report_of(study: Study) -> ReportPages | None:
 
 def measured_notebooks(m: Measured) -> tuple[str, ...]:
     """Names of the notebooks that apply to a measured study."""
-    found = [LONG_PATH] if is_slac(m) else []
-    # the notebook of a long path shows its stacks, which are a factor
+    own = own_report(m)
+    found = [own.notebook] if own else []
+    # a notebook of its own shows its factors
     if not found or m.runs.groupby("group")["streams"].nunique().max() > 1:
         found.append(FACTORS if has_factors(m) else MEASURED)
-    if len(comparable(m)):
-        found.append(BESIDE_2003)
-    if m.study.published is not None:
-        found.append(BESIDE_A_TABLE)
+    found += [name for applying in wings.notebooks() for name in applying(m)]
     if several(m.runs):
         found.append(AGREEMENT)
     return tuple(found)

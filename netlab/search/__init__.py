@@ -18,6 +18,11 @@ wing = Wing(
             "Find the knobs of a tuning that matter, on a path of STUDY.",
         ),
     },
+    results={"screens": "netlab.search.screen.view:screens"},
+    methods={
+        "mlrsearch": "netlab.search.mlrsearch.view:searched",
+        "screen": "netlab.search.screen.view:screening",
+    },
     pages=("netlab.search.pages:pages",),
     page_prefixes=("screen-",),
     stores=("screens/*/*", "mlrsearch"),

@@ -428,3 +428,15 @@ def login_of(text: str, identity_file: str | None = None) -> dict[str, str | int
         "port": int(parts["port"]) if parts["port"] else None,
         "identity_file": identity_file,
     }
+
+
+def found_path(
+    hosts: tuple[str, str], data: tuple[str, str] | None
+) -> tuple[dict[str, StudyHost], list[dict[str, str]]]:
+    """Two SSH hosts by name, and the ends of the first path that joins them, found by a look."""
+    reached = logins([login_of(host) for host in hosts])
+    first = surveyed(reached, data)[0]
+    return reached, [
+        {"host": end.host.name, "address": end.address, "interface": end.interface.name}
+        for end in first.ends
+    ]

@@ -15,7 +15,8 @@ from netlab.face import stored
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen", "Study.mlrsearch"}
 """Examples that make hosts."""
-OF_WINGS = {"netlab.openlab.view"} | {target.partition(":")[0] for target in wings.names().values()}
+OFFERED = {**wings.names(), **wings.results(), **wings.methods()}
+OF_WINGS = {target.partition(":")[0] for target in OFFERED.values()}
 MODULES = tuple(
     importlib.import_module(name)
     for name in sorted(
@@ -36,6 +37,11 @@ def examples() -> dict[str, doctest.DocTest]:
             if test.examples:
                 name = test.name.removeprefix(f"{module.__name__}.")
                 found[name.removeprefix("Stored")] = test  # what Results has from its base
+    for owner, offered in (("Study", wings.methods()), ("Results", wings.results())):
+        for name, target in offered.items():
+            made_by = target.partition(":")[2]
+            if made_by in found:
+                found[f"{owner}.{name}"] = found.pop(made_by)
     for name, member in vars(stored.StoredResults).items():
         if isinstance(member, cached_property):  # the finder sees plain properties only
             for test in finder.find(member.func, f"Results.{name}", globs={}):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from long_path import STEP_S, intervals_of, trace_of, windows
 
 from netlab.analysis.measured import load_measured
+from netlab.analysis.own_report import own_report
 from netlab.analysis.shares import rates_over_time, stack_of_stream
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
 from netlab.errors import NetlabError
@@ -24,7 +25,6 @@ from netlab.longpath.analysis import (
     beside_law,
     carried,
     fairness,
-    is_slac,
     law_growth,
     recoveries,
     recovery,
@@ -283,7 +283,7 @@ def test_means_of_a_second_end_with_it_however_late_its_last_sample():
 def test_the_slac_study_is_that_one_alone_and_others_have_no_traces_to_read(tmp_path, lp):
     synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
     other = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
-    assert not is_slac(other)
-    assert is_slac(lp.measured)
+    assert own_report(other) is None
+    assert own_report(lp.measured) is not None
     with pytest.raises(NetlabError, match="trace: true"):
         samples_of(other)

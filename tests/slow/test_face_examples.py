@@ -8,6 +8,7 @@ import pytest
 from numpydoc.docscrape import FunctionDoc
 
 import netlab
+from netlab import wings
 from tests.face.examples import ON_A_LAB, WHOLE_REPORT, examples, failures
 
 EXAMPLES = examples()
@@ -21,7 +22,7 @@ def documented() -> dict[str, object]:
         for name, member in inspect.getmembers(owner, inspect.isfunction):
             if not name.startswith("_"):
                 found[f"{owner.__name__}.{name}"] = member
-    return found
+    return found | {f"Study.{name}": wings.load(of) for name, of in wings.methods().items()}
 
 
 @pytest.mark.parametrize("name", documented())

@@ -17,7 +17,8 @@ from netlab.files.yaml_file import validated
 from netlab.openlab import published, sentences
 from netlab.openlab import tables as shown
 from netlab.openlab import then_and_now as tn
-from netlab.report.site import BESIDE_A_TABLE, measured_notebooks
+from netlab.openlab.report import BESIDE_A_TABLE
+from netlab.report.site import measured_notebooks
 from netlab.study import Study
 
 PUBLISHED = {

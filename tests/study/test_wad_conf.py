@@ -1,5 +1,6 @@
 """Parsing of wad.conf, as the SLAC page prints it and in general, and its use in a study."""
 
+import csv
 from dataclasses import asdict
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.errors import BadInput
-from netlab.openlab.published import load
+from netlab.files.paths import data_dir
 from netlab.study import Stack
 from netlab.study import load as load_study
 from netlab.study.file import freeze
@@ -17,9 +18,12 @@ from netlab.study.tunings import UNMODELLED, WadEntry, parse_wad, read_wad
 
 def printed() -> str:
     """The file of the page, put together again from the published rows."""
-    frame = load("slac-2003-wad")
-    (section,) = frame["section"].unique()
-    lines = [f"{key}: {value}" for key, value in zip(frame["key"], frame["value"], strict=True)]
+    with (data_dir() / "published" / "slac-2003-wad.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
+        rows = list(csv.DictReader(file))
+    (section,) = {row["section"] for row in rows}
+    lines = [f"{row['key']}: {row['value']}" for row in rows]
     return "\n".join([f"[{section}]", *lines, ""])
 
 

@@ -1,0 +1,39 @@
+"""Studies whose report is made in a way of their own, by the wing that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from netlab import wings
+from netlab.analysis.measured import Measured, computed_once
+from netlab.study import QUICK
+
+
+@dataclass(frozen=True)
+class OwnReport:
+    """What stands in the report of a study in the place of that of any study."""
+
+    applies: Callable[[Measured], bool]
+    """False for results of the study that lack what the report needs."""
+    per_MBps: float
+    """Goodput of 1 MB/s in the unit of its sentences."""
+    unit: str
+    notebook: str
+    """Name of the notebook that shows it."""
+    note: str
+    """Sentence on the unit of its tables."""
+    tables: Callable[[Measured], tuple[Any, ...]]
+    picture: Callable[[Measured], Any]
+    """Chart or gallery that opens it."""
+
+
+@computed_once
+def own_report(m: Measured) -> OwnReport | None:
+    """The report of a study that has one of its own; None for any other study."""
+    target = wings.reports().get(m.study.name.removesuffix(QUICK))
+    if target is None:
+        return None
+    report: OwnReport = wings.load(target)
+    return report if report.applies(m) else None
