@@ -47,16 +47,22 @@ def imported(code: ast.Module) -> set[str]:
 
 def public_names() -> set[str]:
     """Attributes of the classes of the face and of wings, and of frames and charts they give."""
-    of_wings = {target.partition(":")[0] for target in wings.names().values()}
+    folders = [Path(netlab.__file__).with_name(name) for name in wings.wings()]
+    of_wings = {
+        ".".join(("netlab", folder.name, *file.relative_to(folder).with_suffix("").parts))
+        for folder in folders
+        for stem in ("view", "documents")
+        for file in folder.rglob(f"{stem}.py")
+    }
     of_face = {
         f"netlab.face.{module.name}" for module in pkgutil.iter_modules(netlab.face.__path__)
     }
     modules = [importlib.import_module(name) for name in sorted(of_wings | of_face)]
     classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
-    packages = (*of_face, *(name.rpartition(".")[0] for name in of_wings))
-    own = [one for one in classes if one.__module__.startswith(packages)]
+    own = [one for one in classes if one.__module__ in of_wings | of_face]
     names = {name for one in (*own, Chart, pd.DataFrame, sns.FacetGrid) for name in dir(one)}
     names |= {name for one in own for name in getattr(one, "__dataclass_fields__", ())}
+    names |= {*wings.results(), *wings.methods()}
     return {name for name in names if not name.startswith("_")}
 
 
