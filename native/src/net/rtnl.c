@@ -31,6 +31,8 @@ int nl_rtattr_next(const uint8_t *message, size_t len, size_t *at, struct nl_rta
 	return 1;
 }
 
+enum { ERRNO_MAX = 4095 }; /* of the kernel */
+
 /* The error in a message of the kernel: 0, or a positive errno; EPROTO for another message. */
 static int error_of(const uint8_t *message, size_t len)
 {
@@ -41,7 +43,7 @@ static int error_of(const uint8_t *message, size_t len)
 		return EPROTO;
 	memcpy(&head, message, sizeof(head));
 	memcpy(&error, message + NLMSG_HDRLEN, sizeof(error));
-	return head.nlmsg_type != NLMSG_ERROR || error > 0 ? EPROTO : -error;
+	return head.nlmsg_type != NLMSG_ERROR || error > 0 || error < -ERRNO_MAX ? EPROTO : -error;
 }
 
 /* The attribute of a type with at least `least` bytes of content. 0 with *found and *ifindex; a
@@ -64,7 +66,7 @@ static int find_attribute(const void *answer, size_t len, uint16_t type, size_t 
 	if (head.nlmsg_type == NLMSG_ERROR) {
 		int error = error_of(at, end);
 
-		return error > 0 && error < 4096 && error != EPROTO ? error : -1;
+		return error > 0 && error != EPROTO ? error : -1;
 	}
 	if (head.nlmsg_type != RTM_NEWLINK || end < NLMSG_HDRLEN + sizeof(link))
 		return -1;
