@@ -163,6 +163,17 @@ def test_an_agent_of_another_user_is_refused_by_process_and_user(host, first, se
             assert agent.receive()["event"] == "ready"
 
 
+def test_an_agent_in_a_container_with_a_run_of_its_own_is_refused(start_agent, gensink):
+    """The locks of files lie in `/run`, which a container that shares the network does not."""
+    serving = start_agent()
+    mount = "mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /tmp"
+    argv = ("unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh", gensink, "agent")
+    there = subprocess.run(argv, input=b"", capture_output=True, timeout=30)
+    answer = json.loads(there.stdout)
+    assert answer["code"] == "in_use"
+    assert f"process {serving.process.pid} of user root" in answer["message"]
+
+
 def test_of_many_agents_of_three_users_one_at_a_time_serves(host):
     at_once, most, served = [0], [0], []
     counting = threading.Lock()
