@@ -18,7 +18,7 @@ from typing import Literal
 from netlab import wings
 from netlab.errors import HostError, NetlabError
 from netlab.hosts import vrf as vrfs
-from netlab.hosts.host import SILENCE_S, Host
+from netlab.hosts.host import FACTS_S, SILENCE_S, Host
 from netlab.outputs.iperf_text import Iperf2Run
 from netlab.outputs.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format
@@ -243,7 +243,7 @@ TOOLS += (
 # Find an external tool on a host: program file and version.
 
 MAX_VERSION = 120
-VERSION_S = 5
+VERSION_S = 15
 
 NOT_IN_VRF = "! "
 """Begins what the script prints where it can start no program in the VRF."""
@@ -285,7 +285,9 @@ def tool_named(name: str) -> Tool:
 
 def found_on(host: Host, tool: Tool, vrf: str = "") -> tuple[str, str] | None:
     argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), vrf, *tool.version)
-    program, *lines = host.run(argv, sudo=bool(vrf)).stdout.strip().splitlines() or [""]
+    program, *lines = host.run(
+        argv, sudo=bool(vrf), timeout_s=FACTS_S
+    ).stdout.strip().splitlines() or [""]
     if program.startswith(NOT_IN_VRF):
         command = shlex.join(vrfs.called(vrf, (tool.program,)))
         reason = " ".join((program.removeprefix(NOT_IN_VRF), *lines))

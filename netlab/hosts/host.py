@@ -265,6 +265,8 @@ def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes
 
 
 MAX_OUTPUT_BYTES = 16 << 20
+FACTS_S = 60.0
+"""Timeout of some fifty short programs; a host that is lost is found before, by its silence."""
 COPY_TIMEOUT_S = 60.0
 # Arguments: file, mode, timeout in s. sshd does not notice for hours that a host was cut off.
 PUT = r"""
@@ -372,7 +374,8 @@ class Host(ABC):
         return LineProcess(pipe, host=self.name, argv=command)
 
     def facts(self, interface: str | None = None) -> dict[str, Any]:
-        return parsed_facts(self.run(facts_argv(interface)).stdout, interface)
+        argv = facts_argv(interface)
+        return parsed_facts(self.run(argv, timeout_s=FACTS_S).stdout, interface)
 
     def _checked(self, argv: Sequence[str]) -> tuple[str, ...]:
         if isinstance(argv, str) or not argv or not argv[0]:

@@ -188,7 +188,8 @@ class FoundPath:
         return round(self.speed_Mbps * 1e6 / 8 * self.rtt_ms / 1e3)
 
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 180.0
+"""A host of many interfaces and a slow processor; a lost one is found by its silence."""
 
 # Prints `NAME VALUE` for each fact it finds, and `if INTERFACE NAME VALUE` for those of an
 # interface; a name may come again. Every Linux has what it uses; what is missing is left out.
