@@ -256,8 +256,15 @@ def check_limits() -> None:
         raise NetlabError(text, code="E-CLI-015")
 
 
-def explained(error: OSError | MemoryError) -> NetlabError:
+NO_THREAD = "can't start new thread"
+"""Python's words, of no class of their own."""
+
+
+def explained(error: OSError | MemoryError | RuntimeError) -> NetlabError:
     """An error of the system as one sentence, with the limit that was reached."""
+    if isinstance(error, RuntimeError):
+        remedy = "raise the limit of memory or of processes (ulimit -v, ulimit -u, pids.max)"
+        return NetlabError(f"no thread can be started: {remedy}", code="E-CLI-080")
     if isinstance(error, MemoryError):
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         allowed = "" if limit == resource.RLIM_INFINITY else f"; ulimit -v is {limit >> 20} MiB"
@@ -345,7 +352,9 @@ def guarded(function: Callable) -> Callable:
             sys.exit(128 + number)
         except BrokenPipeError:
             raise
-        except (OSError, MemoryError) as error:
+        except (OSError, MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
+                raise
             note(explained(error).with_code())
             sys.exit(1)
 

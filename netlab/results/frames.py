@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -262,9 +264,26 @@ def _damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
+        if _is_limit(error):
+            raise
         problem = " ".join(str(error).split())[:200]
         reason = f"{printable(str(path))} cannot be read as results: {problem}"
         raise DamagedFile(reason, code="E-RESULTS-007") from None
+
+
+_ASKED = re.compile(r"alloc of size (\d+) failed")
+
+
+def _is_limit(error: Exception) -> bool:
+    """True if this process lacks memory or open files: the file that it reads is not at fault.
+
+    A damaged file may ask for more memory than any file of results takes.
+    """
+    if isinstance(error, MemoryError):
+        asked = _ASKED.search(str(error))
+        return asked is None or int(asked[1]) <= MOST_TEXT_B
+    limits = (errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+    return isinstance(error, OSError) and error.errno in limits
 
 
 def texts_in(path: Path) -> Iterator[str]:

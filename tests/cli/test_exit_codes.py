@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -115,6 +116,7 @@ def test_a_signal_ends_a_command_with_a_sentence_and_no_temporary_files(tmp_path
         (OSError(errno.EIO, "", "/data/x"), "/data/x: Input/output error"),
         (OSError("no number"), "no number"),
         (MemoryError(), "not enough memory"),
+        (RuntimeError("can't start new thread"), "no thread can be started: raise the limit"),
     ],
 )
 def test_an_error_of_the_system_is_one_sentence(error, words, capsys):
@@ -129,4 +131,24 @@ def test_an_error_of_the_system_is_one_sentence(error, words, capsys):
     assert caught.value.code == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"netlab: {words}")
-    assert "E-CLI-01" in line
+    assert re.search(r"\[E-CLI-0(1\d|80)\]$", line)
+
+
+NO_THREADS = """
+import resource, threading
+from netlab.cli.options import guarded
+@guarded
+def command():
+    threading.stack_size(1 << 30)
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    for _ in range(8):
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+command()
+"""
+
+
+def test_a_thread_that_cannot_be_started_is_one_sentence():
+    """Each takes address space for its stack."""
+    done = subprocess.run([sys.executable, "-c", NO_THREADS], capture_output=True, text=True)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+    assert "no thread can be started" in done.stderr and "[E-CLI-080]" in done.stderr

@@ -175,6 +175,37 @@ def test_a_damaged_file_is_left_out_and_stays_until_a_repair(tmp_path):
     assert sorted(store.runs()["run_id"]) == ["q", "r"]
 
 
+READ_UNDER_A_LIMIT = """
+import resource, sys
+from pathlib import Path
+import pyarrow.parquet
+from netlab.results.frames import DamagedFile, raw
+path, limit = Path(sys.argv[1]), sys.argv[2]
+if limit == "memory":
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(),) * 2)
+else:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+try:
+    raw(path)
+except BaseException as error:
+    words = type(error).__name__
+else:
+    words = "read"
+sys.stdout.write(words)
+"""
+
+
+@pytest.mark.parametrize(("limit", "error"), [("memory", "MemoryError"), ("files", "OSError")])
+def test_a_reader_that_lacks_memory_or_open_files_takes_no_file_for_damaged(tmp_path, limit, error):
+    """A damaged one would be left out of the results, and moved away by a repair."""
+    add(Store(tmp_path), "a", *(run(f"r{number}", number) for number in range(500)))
+    argv = [sys.executable, "-c", READ_UNDER_A_LIMIT, tmp_path / "runs" / "a.parquet", limit]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    # the C++ library may end a process that has no memory at all
+    assert error in done.stdout or (limit == "memory" and "bad_alloc" in done.stderr), done
+
+
 def test_a_second_damaged_file_does_not_replace_the_first(tmp_path):
     store = Store(tmp_path)
     for content in (b"one", b"two"):
