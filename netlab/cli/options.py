@@ -11,7 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import reduce, wraps
 from itertools import product
 from pathlib import Path
@@ -22,6 +22,7 @@ import click
 
 from netlab.errors import BadInput, NetlabError, printable
 from netlab.files import paths
+from netlab.files.writing import no_inode
 
 if TYPE_CHECKING:
     from netlab.study import Study
@@ -277,21 +278,12 @@ def explained(error: OSError | MemoryError | RuntimeError) -> NetlabError:
     elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and error.filename:
         what += "; choose a directory that this user can write (--results), or change its rights"
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
-        if _no_inode(error.filename):
-            what += ", and the file system has no free inode"
+        what += no_inode(error.filename)
         if str(error.filename).startswith(f"{tempfile.gettempdir()}/netlab-"):
             what += "; free some space there, or name another directory in TMPDIR"
         else:
             what += "; the records so far are complete: free some space and run it again"
     return NetlabError(f"{where}{what}", code="E-CLI-017")
-
-
-def _no_inode(filename: object) -> bool:
-    """True if the file system of a file that could not be written lacks inodes."""
-    with suppress(OSError):
-        found = os.statvfs(os.path.dirname(str(filename)) or ".")
-        return found.f_files > 0 and found.f_favail == 0
-    return False
 
 
 # Exit codes and messages of commands that end on an error or a signal.

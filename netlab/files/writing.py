@@ -61,6 +61,15 @@ def names_file(path: Path, partial: Path | None = None) -> Iterator[None]:
         raise
 
 
+def no_inode(filename: object) -> str:
+    """Words for a file that could not be written, if its file system has no inode left."""
+    with contextlib.suppress(OSError):
+        found = os.statvfs(os.path.dirname(str(filename)) or ".")
+        if found.f_files > 0 and found.f_favail == 0:
+            return ", and the file system has no free inode"
+    return ""
+
+
 def _flush(path: Path) -> None:
     opened = os.open(path, os.O_RDONLY)
     try:

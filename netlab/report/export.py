@@ -30,6 +30,7 @@ from netlab.analysis.trust import gate, machines
 from netlab.charts.drawing import csv_in, font_folder
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW, Table, csv_of
+from netlab.files.writing import names_file
 from netlab.report import tables
 from netlab.report.cache import active
 from netlab.report.front import front
@@ -70,7 +71,9 @@ class Rasteriser:
 
     def png(self, svg: str) -> bytes:
         """A figure as PNG; empty if it cannot be rendered."""
-        self._source.with_name("figure.svg").write_text(svg, encoding="utf-8")
+        figure = self._source.with_name("figure.svg")
+        with names_file(figure):  # below TMPDIR, not in the site
+            figure.write_text(svg, encoding="utf-8")
         try:
             made = self._compiler.compile(
                 input=str(self._source), format="png", ppi=PIXELS_PER_INCH

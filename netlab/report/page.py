@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from netlab import __version__
 from netlab.errors import BadInput, NetlabError
-from netlab.files.writing import scratch
+from netlab.files.writing import no_inode, scratch
 from netlab.study.schedule import slug
 
 # A page of the site: its address, its heading, its sections, and the ids of them.
@@ -207,7 +207,11 @@ def replacing(target: Path) -> Iterator[Path]:
             work.chmod(0o755)
             _swap(work, target)
         except OSError as error:
-            text = f"cannot write {target}: {error.strerror or error}"
+            # the file, by its place in the site; one elsewhere, as in a full TMPDIR, by its own
+            place = str(error.filename or target).replace(str(work), str(target), 1)
+            text = f"cannot write {place}: {error.strerror or error}"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                text += no_inode(error.filename or target)
             raise NetlabError(text, code="E-REPORT-004") from None
 
 

@@ -262,6 +262,18 @@ def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb", "torn.ipynb"}
 
 
+@pytest.mark.parametrize(
+    ("place", "named"),
+    [("{work}/figures/a.svg", "{site}/figures/a.svg"), ("/tmp/other/b", "/tmp/other/b")],
+)
+def test_a_full_disk_names_the_file_by_its_place_in_the_site(tmp_path, place, named):
+    site = tmp_path / "site"
+    with pytest.raises(NetlabError) as caught, replacing(site) as work:
+        raise OSError(errno.ENOSPC, "No space left on device", place.format(work=work))
+    assert f"cannot write {named.format(site=site)}: No space left on device" in str(caught.value)
+    assert not site.exists() and list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("failures", [1, 2])
 def test_a_site_that_cannot_take_its_place_never_costs_the_old_one(tmp_path, monkeypatch, failures):
     """Two: nor can the old one be moved back, and it stays beside its place."""

@@ -48,7 +48,8 @@ print(json.dumps([cpu_s, sum(one.ru_maxrss for one in used) / 1024]))
 def measured(step, directory):
     """CPU time in s of a step and its kernel, and the sum of their peaks of memory in MiB."""
     argv = [sys.executable, "-c", MEASURE.format(step=step), str(directory)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
