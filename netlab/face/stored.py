@@ -329,6 +329,8 @@ def export(frame: pd.DataFrame, path: str | Path) -> Path:
         suffix                  format
         ======================  ===============================================================
         ``.csv``                text for a spreadsheet, in which no text is taken for a formula
+        ``.xlsx``               a workbook of one sheet, for Excel or LibreOffice: times are UTC,
+                                text is never a formula
         ``.dta``                Stata 14 or later: levels have value labels in their order,
                                 variables their unit as label, times are UTC, missing text is
                                 empty
@@ -344,7 +346,7 @@ def export(frame: pd.DataFrame, path: str | Path) -> Path:
     Raises
     ------
     BadInput
-        Another suffix. Excel opens the CSV; ``frame.to_excel`` needs a package such as openpyxl.
+        Another suffix, or more rows or longer texts than a sheet takes.
     NetlabError
         The file cannot be written.
 

@@ -1,4 +1,4 @@
-"""A frame in a file for another program: CSV, Stata, Arrow or Parquet by its suffix."""
+"""A frame in a file for another program: CSV, Excel, Stata, Arrow or Parquet by its suffix."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from netlab.errors import NetlabError, require
 from netlab.files.tables import csv_of
+from netlab.files.workbook import write_workbook
 from netlab.files.writing import replaced
 
 STR_MOST_B = 2045
@@ -48,6 +49,7 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
     ".arrow": _arrow,
     ".feather": _arrow,
     ".parquet": _parquet,
+    ".xlsx": write_workbook,
 }
 
 

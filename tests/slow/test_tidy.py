@@ -185,7 +185,7 @@ def test_an_index_with_names_becomes_columns(results, tmp_path):
 
 def test_another_format_is_refused_and_a_failure_is_named(results, tmp_path):
     with refused(BadInput, "E-FILES-027"):
-        netlab.export(results["slac-2003"].cells, tmp_path / "cells.xlsx")
+        netlab.export(results["slac-2003"].cells, tmp_path / "cells.ods")
     (tmp_path / "file").touch()
     with refused(NetlabError, "E-FILES-028"):
         netlab.export(results["slac-2003"].cells, tmp_path / "file" / "cells.csv")
