@@ -26,7 +26,8 @@ from netlab.files.archive import names_in
 from netlab.files.reading import read_bytes
 from netlab.files.writing import read_json
 from netlab.lab import lab, namespaces
-from netlab.report.site import EXECUTED, publish
+from netlab.report.cache import user_cache
+from netlab.report.site import EXECUTED, Executions, probably_executed, publish
 from netlab.results.frames import check_texts
 
 TOLERANCE = 1e-9
@@ -140,18 +141,25 @@ def _run(argv: Sequence[str], work: Path) -> subprocess.CompletedProcess[str]:
 
 
 def recompute(directory: Path, work: Path) -> None:
-    """Make the site of an unpacked bundle anew; end the process if its records give none."""
+    """Make the site of an unpacked bundle anew; end the process if its records give none.
+
+    A notebook that was executed before with the same records and program is not executed again.
+    """
     try:
         for part in (directory / RESULTS).rglob("*.parquet"):
             check_texts(part)
-        made = publish(
-            directory / RESULTS,
-            work / SITE,
-            executed=work / EXECUTED,
-            dated=False,
-            data_only=True,
-            calibrations=directory / CALIBRATION,
-        )
+        cache = user_cache()
+        with Executions(at_once=not probably_executed(directory / RESULTS, cache)) as running:
+            made = publish(
+                directory / RESULTS,
+                work / SITE,
+                executed=work / EXECUTED,
+                dated=False,
+                data_only=True,
+                calibrations=directory / CALIBRATION,
+                running=running,
+                cache=cache,
+            )
     except NetlabError as error:
         sys.exit(" ".join(str(error).split()))
     print("".join(f"{name!r}\n" for name in made.left_out), end="")

@@ -78,15 +78,22 @@ def tree_digest(directory: Path, without: Iterable[str] = ()) -> str:
 
 @cache
 def program() -> str:
-    """Digest of all that makes a page besides results: code, data, packages and settings."""
+    """Digest of all that makes a page besides results: code, data, packages and settings.
+
+    Without the directories in use, which notebooks alone may name.
+    """
     from netlab import core  # the source of the C core, which a page names
 
     data = paths.data_dir()
     folders = (PACKAGE, *(data / name for name in ("published", "studies", "tunings")))
-    environment = sorted(one for one in os.environ.items() if one[0].startswith(_SETTINGS))
+    environment = sorted(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith(_SETTINGS) and name != paths.HOME
+    )
     return key_of(
         *(sys.version, version(), core.source_digest(), settings()),
-        *(str(Path.cwd()), str(paths.root_dir()), str(data), *map(tree_digest, folders)),
+        *(str(data), *map(tree_digest, folders)),
         *(repr(environment), repr(list(_packages()))),
     )
 

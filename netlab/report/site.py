@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -191,6 +192,9 @@ def _citation(m: Measured, credit: Credit) -> dict[str, object]:
 EXECUTED = "notebooks"
 """Folder of executed notebooks below a directory of results."""
 
+RESULTS = "<results>"
+"""In place of the directory of results in the key of an executed notebook."""
+
 PREPARE = "import netlab.face.views, netlab.face.results, netlab.report.front"
 """Imports of most notebooks."""
 
@@ -322,10 +326,11 @@ def publish(
         left_out = tuple(
             name for name in shown if f"{name.removesuffix(SUFFIX)}{SUFFIX}" not in names
         )
-        keys = _keys(wanted, directory)
+        keys, places = _keys(wanted, directory), _places(directory)
         for source, parameters in wanted.items():
             output = folder / source.name
-            if not (source in keys and _restored(cache.get(keys[source]), output)):
+            stored = cache.get(keys[source]) if source in keys else None
+            if not (stored and _restored(stored, output, places, moved=data_only)):
                 running.add(source, output, parameters)
 
         def wait(output: Path) -> None:
@@ -353,7 +358,7 @@ def publish(
         if running.executed and _keys(wanted, directory) == keys:  # else results changed meanwhile
             for source, key in keys.items():
                 if folder / source.name in running.executed:
-                    cache.put(key, read_bytes(folder / source.name))
+                    cache.put(key, places + b"\n" + read_bytes(folder / source.name))
             cache.put(_seen(directory), b"")
             cache.prune()
     step("site", 1 - NOTEBOOKS_SHARE)
@@ -369,14 +374,14 @@ def _keys(wanted: Mapping[Path, Mapping[str, object]], directory: Path) -> dict[
     for source, parameters in wanted.items():
         if source.name in (*OF_RESULTS, *OF_DOCUMENTS) and not is_own(source):
             read = data if parameters else ""
-            given = repr(sorted(parameters.items()))
+            given = repr(sorted(parameters.items())).replace(str(directory), RESULTS)
             keys[source] = key_of("notebook", program(), read_bytes(source), given, read)
     return keys
 
 
 def _seen(directory: Path) -> str:
     """Key of the note that a report of these results was made."""
-    return key_of("seen", version(), str(directory), tree_digest(directory, [EXECUTED]))
+    return key_of("seen", version(), tree_digest(directory, [EXECUTED]))
 
 
 def probably_executed(directory: Path, cache: Cache) -> bool:
@@ -384,10 +389,24 @@ def probably_executed(directory: Path, cache: Cache) -> bool:
     return directory.is_dir() and cache.get(_seen(directory.absolute())) is not None
 
 
-def _restored(content: bytes | None, output: Path) -> bool:
-    """Write an executed notebook of the cache into its place; False if it has to be executed."""
-    if content is None:
-        return False
+def _places(directory: Path) -> bytes:
+    """Directories that an executed notebook may name, as a line of JSON; the last of results."""
+    each = [str(Path.cwd()), str(paths.root_dir()), str(directory)]
+    return json.dumps(each, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _restored(stored: bytes, output: Path, places: bytes, *, moved: bool) -> bool:
+    """Write an executed notebook of the cache into its place; False if it has to be executed.
+
+    One that was executed elsewhere is taken if `moved`, as its figures are the same: it then
+    names these results in place of those.
+    """
+    before, _, content = stored.partition(b"\n")
+    if before != places:
+        if not moved:
+            return False
+        was, now = (one.rpartition(b', "')[2].removesuffix(b'"]') for one in (before, places))
+        content = content.replace(was, now)
     with suppress(OSError), replaced(output) as partial:  # executing it says why
         partial.write_bytes(content)
         return True

@@ -103,6 +103,30 @@ def test_it_has_records_report_study_tunings_and_versions(whole, results):
     assert cited["references"][0]["title"].startswith("netlab")
 
 
+def begun(notebook):
+    """When papermill began to execute a notebook."""
+    return json.loads(notebook.read_text())["metadata"]["papermill"]["start_time"]
+
+
+def test_verify_takes_notebooks_of_the_same_records_from_the_cache(results, whole, again, tmp_path):
+    """In another process, home and directory than the report's; those of others are executed."""
+    names = [path.name for path in (again.parent / "notebooks").glob("[0-9]*.ipynb")]
+    assert names
+    for name in names:
+        text = (again.parent / "notebooks" / name).read_text()
+        assert begun(again.parent / "notebooks" / name) == begun(results / "notebooks" / name)
+        assert str(results) not in text and str(again.parent / "copy" / "results") in text
+    copy = shutil.copytree(whole, tmp_path / "copy")
+    (run,) = sorted((copy / "results" / "runs").glob("*.parquet"))[:1]
+    table = pq.read_table(run)
+    at = table.schema.get_field_index("goodput_MBps")
+    changed = pc.multiply(table.column(at), 1.01)
+    pq.write_table(table.set_column(at, table.schema.field(at), changed), run)
+    assert other_figures(copy, tmp_path)
+    for name in names:
+        assert begun(tmp_path / "notebooks" / name) != begun(results / "notebooks" / name)
+
+
 def test_it_has_the_latest_stored_calibration_and_the_page_made_of_it(whole, home, again):
     stored = home / "results" / "calibration" / "2026-01-05T100000Z" / "calibration.json"
     assert names_in(whole / "calibration") == ["2026-01-05T100000Z/calibration.json"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -54,6 +55,15 @@ def test_a_second_report_makes_nothing_anew_and_is_that_of_a_report_made_afresh(
     assert NOTEBOOK in made and {"pdf", "png", "page"} <= set(made)
     assert again == []
     assert first == second == fresh
+
+
+def test_a_report_of_copied_results_names_their_own_directory(store, tmp_path):
+    report(store, tmp_path / "cache")
+    copy = shutil.copytree(store, tmp_path / "copy")
+    made, files = report(copy, tmp_path / "cache", "copied")
+    assert NOTEBOOK in made
+    (text,) = (text.decode() for name, text in files.items() if name.name == f"{NOTEBOOK[9:]}")
+    assert str(copy) in text and str(store) not in text
 
 
 def change_a_run(store, **values):
