@@ -41,6 +41,9 @@ class Wing:
     """Functions that take a measured study and return names of notebooks of its report."""
     reports: Mapping[str, str] = field(default_factory=dict)
     """Studies whose report is made in a way of their own, by name: objects ``OwnReport``."""
+    openings: tuple[str, ...] = ()
+    """Functions that take a measured study and return what opens its report: an ``Opening``, or
+    None."""
     published: tuple[str, ...] = ()
     """Functions that take a measured study and return the published values of its cells."""
     results: Mapping[str, str] = field(default_factory=dict)
@@ -147,6 +150,10 @@ def page_prefixes() -> tuple[str, ...]:
 
 def notebooks() -> list[Any]:
     return list(map(load, _all("notebooks")))
+
+
+def openings() -> list[Any]:
+    return list(map(load, _all("openings")))
 
 
 def published() -> list[Any]:

@@ -29,6 +29,21 @@ class OwnReport:
     """Chart or gallery that opens it."""
 
 
+@dataclass(frozen=True)
+class Opening:
+    """What opens the report of a study that asks a question of its own."""
+
+    answer: str
+    picture: Callable[[Measured], Any]
+    """Chart or gallery; one without charts leaves its place to that of any study."""
+
+
+@computed_once
+def opening(m: Measured) -> Opening | None:
+    """The first opening that a wing has for a study; None for most."""
+    return next(filter(None, (of(m) for of in wings.openings())), None)
+
+
 @computed_once
 def own_report(m: Measured) -> OwnReport | None:
     """The report of a study that has one of its own; None for any other study."""

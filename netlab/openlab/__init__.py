@@ -9,6 +9,7 @@ wing = Wing(
         "load_published": "netlab.openlab.notebook:load_published",
     },
     notebooks=("netlab.openlab.report:notebooks",),
+    openings=("netlab.openlab.report:opening",),
     published=("netlab.openlab.then_and_now:comparable",),
     results={
         "published_beside": "netlab.openlab.view:PublishedBeside",

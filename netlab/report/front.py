@@ -11,7 +11,7 @@ from netlab.analysis import answers, printed
 from netlab.analysis.answers import Agreement, best, headline, question, step_effects, tiles
 from netlab.analysis.cells import LATENCY
 from netlab.analysis.measured import Measured, published_values
-from netlab.analysis.own_report import own_report
+from netlab.analysis.own_report import opening, own_report
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import counted
 from netlab.charts import measured as charts
@@ -42,7 +42,8 @@ class Answer:
 
 def front(m: Measured) -> dict[str, Any]:
     """First screen of the index besides its chart, :func:`picture`; `pages` are links of items."""
-    first, shown = question(m), tiles(m)
+    own = opening(m)
+    first, shown = own.answer if own else question(m), tiles(m)
     rest = [sentence for sentence in headline(m) if sentence != first]
     pages = {
         tile.what: f"{page_name(tile.cell['group'])}#{printed.cell_address(tile.cell)}"
@@ -58,9 +59,14 @@ def answer(m: Measured) -> Answer:
 
 
 def picture(m: Measured) -> Chart | Gallery:
-    """The whole study on one scale; of mixed stacks shares, of further factors a part."""
+    """The whole study on one scale; of mixed stacks shares, of further factors a part.
+
+    Of a study with a report or an opening of its own the chart of that.
+    """
     if own := own_report(m):
         return own.picture(m)
+    if (first := opening(m)) and (drawn := first.picture(m)).charts:
+        return drawn
     if question(m) != best(m):
         return Gallery(next(iter(shares.drawn(m).values())).charts[:1])
     if has_factors(m):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 
 import synthetic
@@ -80,3 +81,32 @@ def test_of_factors_the_first_combination_with_a_valid_run_is_drawn():
     (chart,) = front.picture(m).charts
     assert "kernel up" in chart.alt
     assert all("kernel up" in one.alt for one in explore.charts(m).charts)
+
+
+WINDOWS = {"reno": (12, 38, 120), "highspeed-tcp": (12, 38, 263)}
+"""Segments at a loss of 1e-2, 1e-3 and 1e-4."""
+
+
+def test_a_study_that_states_published_steps_opens_with_those_that_hold():
+    study = load(synthetic.openlab_file().with_name("highspeed-loss.yml"))
+
+    def windows(rare: float):
+        def change(row):
+            levels = json.loads(row["factors"])
+            segments = WINDOWS[levels["congestion"]][[0.01, 0.001, 0.0001].index(levels["loss"])]
+            segments *= rare if levels["loss"] == 0.0001 else 1
+            goodput_MBps = segments * 1448 / 1e4 * (1 + 0.01 * (row["round"] % 3))
+            row |= {"goodput_MBps": goodput_MBps, "goodput_forward_MBps": goodput_MBps}
+            return True
+
+        return change
+
+    m = synthetic.measured(study, change=windows(1))
+    first = front.front(m)
+    assert first["answer"].startswith("Windows of Standard TCP and HighSpeed TCP: of 5 published")
+    assert "5 hold here, 0 are larger" in first["answer"]
+    assert any(sentence.startswith("Highest goodput") for sentence in first["sentences"])
+    (chart,) = front.picture(m).charts
+    assert "×2.19" in chart.alt or "2.19" in chart.svg
+    half = front.front(synthetic.measured(study, change=windows(0.5)))["answer"]
+    assert "3 hold here" in half and "2 are smaller in the same direction" in half
