@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netlab.face.figures import palette as palette
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from netlab.face.results import concat as concat
     from netlab.face.stored import export as export
     from netlab.face.study import Study as Study
+    from netlab.fleet.view import Fleet as Fleet
+    from netlab.imports.view import import_files as import_files
+    from netlab.openlab.notebook import claims as claims
+    from netlab.openlab.notebook import document as document
+    from netlab.openlab.notebook import load_published as load_published
 
 __version__ = "0.1.0"
 
@@ -41,7 +46,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__all__":
         return __dir__()
     if name in _MODULES:

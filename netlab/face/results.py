@@ -395,12 +395,20 @@ class Results(StoredResults):
         """Charts of the results, finished; :meth:`plot` draws on axes."""
         return self._views.ResultCharts(self.measured)
 
-    def __getattr__(self, name: str) -> Any:
-        """Give what an installed wing offers under a name, such as ``then_and_now``."""
-        offered = {} if name.startswith("_") else wings.results(dir(type(self)))
-        if name not in offered:
-            raise AttributeError(f"'Results' object has no attribute {name!r}", name=name, obj=self)
-        return wings.load(offered[name])(self.measured)
+    if TYPE_CHECKING:  # a wrong name is a mistake that a checker finds; those of wings are known
+        long_path: Any
+        published_beside: Any
+        screens: Any
+        then_and_now: Any
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """Give what an installed wing offers under a name, such as ``then_and_now``."""
+            offered = {} if name.startswith("_") else wings.results(dir(type(self)))
+            if name not in offered:
+                text = f"'Results' object has no attribute {name!r}"
+                raise AttributeError(text, name=name, obj=self)
+            return wings.load(offered[name])(self.measured)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *wings.results()]

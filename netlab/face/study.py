@@ -419,12 +419,18 @@ class Study:
         more: dict[str, Any] = {"runs": runs, "part": part, "lab": lab, "wait_s": wait_s}
         return measure(self.design, block, self._directory(results), round=round, **more)
 
-    def __getattr__(self, name: str) -> Any:
-        """Give what an installed wing offers under a name, such as ``screen``."""
-        offered = {} if name.startswith("_") else wings.methods(dir(type(self)))
-        if name not in offered:
-            raise AttributeError(f"'Study' object has no attribute {name!r}", name=name, obj=self)
-        return MethodType(wings.load(offered[name]), self)
+    if TYPE_CHECKING:  # a wrong name is a mistake that a checker finds; those of wings are known
+        mlrsearch: Any
+        screen: Any
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """Give what an installed wing offers under a name, such as ``screen``."""
+            offered = {} if name.startswith("_") else wings.methods(dir(type(self)))
+            if name not in offered:
+                text = f"'Study' object has no attribute {name!r}"
+                raise AttributeError(text, name=name, obj=self)
+            return MethodType(wings.load(offered[name]), self)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *wings.methods()]

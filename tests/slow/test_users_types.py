@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import get_args
 
+from netlab import wings
 from netlab.analysis import printed
 from netlab.charts.cells import QUANTITIES
 
@@ -25,6 +26,11 @@ results.tables.cells("Goodput")  # wrong
 netlab.show(results.plot()).save(1)  # wrong
 netlab.Study.between("left", "right", streams="4", rate_Mbps="10")  # wrong
 results.charts.no_such_chart()  # wrong
+results.no_such_thing  # wrong
+netlab.Study("openlab-2003").no_such_thing()  # wrong
+netlab.load_published(2003)  # wrong
+results.long_path, results.published_beside, results.screens, results.then_and_now
+netlab.Study("openlab-2003").screen, netlab.Study("openlab-2003").mlrsearch
 """
 
 
@@ -35,6 +41,11 @@ def test_mistakes_are_named_and_nothing_else(tmp_path):
     lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     wrong = {n for n, line in enumerate(MINE.splitlines(), 1) if line.endswith("# wrong")}
     assert lines == wrong, done.stdout
+
+
+def test_what_wings_offer_is_known_to_a_checker():
+    for name in (*wings.results(), *wings.methods()):
+        assert f".{name}" in MINE
 
 
 def test_literals_are_what_is_accepted():
