@@ -22,6 +22,7 @@ from netlab.experiment.trial import (
     setting_of,
     side_of,
 )
+from netlab.hosts.stack import InterfaceStack
 from netlab.lab.topology import RECEIVER, SENDER, lab_pair
 from netlab.study import Study, Timing
 from netlab.tuning.session import AFTERWARDS
@@ -41,6 +42,7 @@ def endpoint(name: str, agent=None, clamps=(None, None), drift=()) -> SimpleName
         interface=f"to-{name}",
         buffer_clamps=lambda: clamps,
         may_force=True,
+        stack=InterfaceStack(()),
         facts={},
         kernel_names=lambda congestion: f"nl_{congestion}",
         drift=lambda: list(drift),
