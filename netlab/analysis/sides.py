@@ -83,6 +83,8 @@ PROGRAMS = {"netlab version", "generator version", "study"}
 """Listed after what was asked for and what was found."""
 DIGEST_CHARS = 12
 ABSENT = "not recorded"
+ALONE, PATHS_ALONE = "hosts of one side", "path of one side"
+"""Names of hosts and paths that one side has alone."""
 SHOWN = 4
 """Values that are listed of one item."""
 
@@ -94,8 +96,17 @@ def differences(
     *,
     by: str = "",
 ) -> pd.DataFrame:
-    """List the recorded conditions in which two sets of runs differ."""
-    of_a, of_b = (_items(runs, study, by) for runs, study in zip((a, b), studies, strict=True))
+    """List the recorded conditions in which two sets of runs differ.
+
+    Hosts and paths that one side has alone, under other names, are compared together.
+    """
+    both = _hosts(a) & _hosts(b)
+    one, other = studies
+    if one and other:
+        both |= {f"path {name}" for name in one.paths.keys() & other.paths.keys()}
+    of_a, of_b = (
+        _items(runs, study, by, both) for runs, study in zip((a, b), studies, strict=True)
+    )
     rows = [
         (item, _text(item, of_a.get(item)), _text(item, of_b.get(item)))
         for item in dict.fromkeys([*of_a, *of_b])
@@ -108,11 +119,15 @@ def differences(
     return pd.DataFrame.from_records(rows, columns=["item", "a", "b"])
 
 
-def _of_study(study: Study) -> Iterator[tuple[str, object]]:
+def _of_study(study: Study, both: set[str]) -> Iterator[tuple[str, object]]:
     """Settings that a study asks of its paths and of all its runs, by names with units."""
     for name, path in study.paths.items():
+        path_name = f"path {name}"
+        if path_name not in both:
+            path_name = PATHS_ALONE
+            yield path_name, name
         for words, value in _leaves(path.model_dump(mode="json", exclude={"ends"})):
-            yield f"path {name}, {words}", value
+            yield f"{path_name}, {words}", value
     for part in ("socket", "policy", "latency", "udp"):
         for words, value in _leaves(getattr(study, part).model_dump(mode="json")):
             yield f"{part}, {words}", value
@@ -134,7 +149,13 @@ def _text(item: str, values: set[str] | None) -> str:
     return "; ".join(shown[:SHOWN]) + more
 
 
-def _items(runs: pd.DataFrame, study: Study | None, by: str) -> dict[str, set[str]]:
+def _hosts(runs: pd.DataFrame) -> set[str]:
+    """Names of all hosts of which something is recorded."""
+    found = (content.get("hosts", {}) for content in _parsed(runs["provenance"], "provenance"))
+    return {host for hosts in (*found, *_parsed(runs["knobs"], "knobs")) for host in hosts}
+
+
+def _items(runs: pd.DataFrame, study: Study | None, by: str, both: set[str]) -> dict[str, set[str]]:
     items: dict[str, set[str]] = {}
 
     def add(item: str, value: object) -> None:
@@ -146,18 +167,20 @@ def _items(runs: pd.DataFrame, study: Study | None, by: str) -> dict[str, set[st
     if study is not None:
         for key, label in TIMING.items():
             add(label, getattr(study.timing, key))
-        for label, value in _of_study(study):
+        for label, value in _of_study(study, both):
             add(label, value)
     for content in _parsed(runs["provenance"], "provenance"):
-        for item, value in _of_provenance(content):
+        for item, value in _of_provenance(content, both):
             add(item, value)
+    for host in _hosts(runs) - both:
+        add(ALONE, host)
     by_tuning = runs.groupby("tuning", sort=False)["knobs"]
     for tuning, texts in by_tuning:
         where = "" if by == "tuning" or len(by_tuning) == 1 else f", tuning {tuning}"
         for content in _parsed(texts, "knobs"):
             for host, knobs in content.items():
                 for knob, value in knobs.items():
-                    add(f"{host}, {knob}{where}", value)
+                    add(f"{host if host in both else ALONE}, {knob}{where}", value)
     return items
 
 
@@ -168,7 +191,7 @@ def _parsed(texts: pd.Series, column: str) -> Iterator[dict]:
             yield content
 
 
-def _of_provenance(content: dict) -> Iterator[tuple[str, object]]:
+def _of_provenance(content: dict, both: set[str]) -> Iterator[tuple[str, object]]:
     agent = content.get("agent", content.get("agent_digest"))
     for key, label in TOP.items():
         value = agent if key == "agent" else content.get(key)
@@ -177,7 +200,7 @@ def _of_provenance(content: dict) -> Iterator[tuple[str, object]]:
     for host, facts in content.get("hosts", {}).items():
         for key, label in HOST_FACTS.items():
             if facts.get(key) is not None:
-                yield f"{host}, {label}", facts[key]
+                yield f"{host if host in both else ALONE}, {label}", facts[key]
 
 
 # The two sides of a comparison: results, campaigns, or levels of a factor.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import campaigns
 import synthetic
 
@@ -30,3 +32,27 @@ def test_the_rtt_that_differs_is_named_and_digests_come_last():
     assert (row["a"], row["b"]) == ("1.0", "20.0")
     assert items[:2] == ["path p1, RTT, ms", "warm-up, s"]
     assert set(items[-1:]) <= DIGESTS
+
+
+def test_hosts_and_paths_of_other_names_are_compared_together():
+    """One's own machines have other names than those of the other study: no row of each alone."""
+    here, there = lab(1.0), lab(20.0)
+    content = there.model_dump(mode="json", exclude_unset=True)
+    text = json.dumps(content).replace("left", "rack-1").replace("middle", "rack-2")
+    there = validated(Study, json.loads(text.replace("p1", "cable")), "there.yml")
+
+    def renamed(row):
+        content = json.loads(row["provenance"])
+        facts, knobs = content["hosts"], json.loads(row["knobs"])
+        content["hosts"] = {f"rack-{host}": facts[host] | {"kernel": "7.0"} for host in facts}
+        row["provenance"] = json.dumps(content)
+        row["knobs"] = json.dumps({f"rack-{host}": knobs[host] for host in knobs})
+
+    runs = synthetic.runs_of(here), synthetic.runs_of(there, change=renamed)
+    found = differences(*runs, (here, there)).set_index("item")
+    names = found.loc["hosts of one side"].tolist()
+    assert names[1] == "; ".join(f"rack-{name}" for name in names[0].split("; "))
+    assert found.loc["hosts of one side, kernel", "b"] == "7.0"
+    assert found.loc["path of one side"].tolist() == ["p1", "cable"]
+    assert found.loc["path of one side, RTT, ms"].tolist() == ["1.0", "20.0"]
+    assert "not recorded" not in found[["a", "b"]].to_numpy()
