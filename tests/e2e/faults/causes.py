@@ -165,7 +165,8 @@ def data_link(site: Site, seconds: float) -> Result:
 
 FLOODS = {
     "connections": "s = socket.socket(); s.setblocking(False); s.connect_ex(to); kept.append(s)",
-    "datagrams": "socket.socket(type=socket.SOCK_DGRAM).sendto(bytes(64), to)",
+    # large, so that they are much of a run's bytes also on a machine with other work
+    "datagrams": "socket.socket(type=socket.SOCK_DGRAM).sendto(bytes(1000), to)",
 }
 FLOOD = """
 import collections, socket, sys, time
