@@ -279,8 +279,8 @@ class Group(Model, title="`groups`"):
         return self
 
 
-CROSS_S = 1.0
-"""Time that UDP beside the streams outlasts their window: a lost SYN is sent again after it."""
+CROSS_S = 3.5
+"""Time that UDP beside the streams outlasts their window; a SYN lost twice goes again after 3."""
 
 # Limits of the other generators, checked when a study is loaded.
 

@@ -13,7 +13,7 @@ SIZE_B, FRAME_B = 1200, 1242
 
 
 def test_tcp_has_what_udp_leaves_of_a_link(tmp_path, machine_untouched):
-    """On 20 Mb/s of frames: none, 8 Mb/s of payload, and 40, more than the link carries."""
+    """On 20 Mb/s of frames: none, 8 Mb/s of payload, and 16, most of the link."""
     ends = [{"host": "left"}, {"host": "right"}]
     emulator = {"with": "netlab", "rtt_ms": 10, "rate_Mbps": 20, "queue_packets": 50}
     content = {
@@ -21,7 +21,7 @@ def test_tcp_has_what_udp_leaves_of_a_link(tmp_path, machine_untouched):
         "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
         "paths": {"slow": {"ends": ends, "link": {"emulator": emulator}}},
         "groups": [{"name": "one way", "path": "slow", "sender": "left", "cross_udp_B": SIZE_B}],
-        "factors": {"cross_udp_Mbps": [0, 8, 40]},
+        "factors": {"cross_udp_Mbps": [0, 8, 16]},
         **{"streams": [2], "congestion": "cubic", "noise": ANY_NOISE},
         "timing": {"rounds": 1, "seconds": 4, "warmup_s": 1.5, "drain_s": 30},
     }
@@ -31,19 +31,17 @@ def test_tcp_has_what_udp_leaves_of_a_link(tmp_path, machine_untouched):
     runs = netlab.Results(tmp_path / "r").runs.sort_values("cross_udp_Mbps", na_position="first")
     bad = "ledger_mismatch|implausible|failed"
     assert not runs["flags"].str.contains(bad).any(), runs["message"].tolist()
-    alone, beside, beyond = runs.to_dict("records")
+    alone, beside, most = runs.to_dict("records")
     assert (runs["ledger_error_B"] == 0).all() and (runs["foreign_traffic_percent"] < 1).all()
     columns = ("cross_udp_B", "cross_goodput_MBps", "cross_sent_datagrams", "cross_lost_percent")
     assert runs[[*columns]].iloc[0].isna().all()
     assert (runs["cross_udp_B"].iloc[1:] == SIZE_B).all()
     assert alone["goodput_MBps"] > 0.8 * LINK_MBPS * PAYLOAD
-    for run in (beside, beyond):
+    for run in (beside, most):
         left_MBps = LINK_MBPS - run["cross_goodput_MBps"] * FRAME_B / SIZE_B
         assert run["ceiling_MBps"] == pytest.approx(left_MBps * PAYLOAD, abs=1e-6)
         assert run["path_datagram_drops"] <= run["cross_sent_datagrams"]
     assert 0.5 < beside["cross_goodput_MBps"] <= 1.1 and beside["cross_lost_percent"] < 20
     assert 0.8 < beside["goodput_MBps"] / beside["ceiling_MBps"] < 1.05
-    # 40 Mb/s of payload on 20 of frames
-    assert beyond["cross_lost_percent"] > 40
-    assert beyond["goodput_MBps"] < 0.5 * alone["goodput_MBps"]
-    assert beyond["cross_goodput_MBps"] > beside["cross_goodput_MBps"]
+    assert most["goodput_MBps"] < 0.5 * alone["goodput_MBps"]
+    assert most["cross_goodput_MBps"] > 1.3 * beside["cross_goodput_MBps"]

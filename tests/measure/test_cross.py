@@ -19,6 +19,7 @@ from netlab.measure.ledger import Ledger, audit, audit_path, crossed
 from netlab.measure.record import ceiling
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import Latency
+from netlab.study.groups import CROSS_S
 
 CROSS = Cross(rate_Bps=2_500_000, record_length_B=1200)
 
@@ -42,7 +43,7 @@ def test_datagrams_begin_first_and_outlast_the_streams():
     assert datagrams["streams"] == beside["streams"] == 1
     assert datagrams["token"] == beside["token"] != gen["token"] == sink["token"]
     assert datagrams["warmup_ms"] == gen["warmup_ms"] and datagrams["congestion"] == "-"
-    assert datagrams["tail_ms"] == gen["tail_ms"] + 1000
+    assert datagrams["tail_ms"] == gen["tail_ms"] + 1e3 * CROSS_S
     assert beside["drain_ms"] >= sink["drain_ms"] + datagrams["tail_ms"]
     assert datagrams["buffer_B"] == beside["buffer_B"] == 0 < gen["buffer_B"]
 
@@ -50,7 +51,7 @@ def test_datagrams_begin_first_and_outlast_the_streams():
 def test_they_are_beside_the_probes_before_and_after_the_streams():
     (_, _), (datagrams, gen) = asked(latency=Latency(probe="udp"))
     assert datagrams["warmup_ms"] == gen["warmup_ms"] + 1000
-    assert datagrams["tail_ms"] == gen["tail_ms"] + 2000
+    assert datagrams["tail_ms"] == gen["tail_ms"] + 1e3 * (CROSS_S + 1)
     assert "latency_interval_ms" in gen and "latency_interval_ms" not in datagrams
 
 
