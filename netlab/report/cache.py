@@ -76,31 +76,35 @@ def tree_digest(directory: Path, without: Iterable[str] = ()) -> str:
     return key_of(*parts)
 
 
-@cache
 def program() -> str:
     """Digest of all that makes a page besides results: code, data, packages and settings.
 
     Without the directories in use, which notebooks alone may name.
     """
-    from netlab import core  # the source of the C core, which a page names
-
-    data = paths.data_dir()
-    folders = (PACKAGE, *(data / name for name in ("published", "studies", "tunings")))
     environment = sorted(
         (name, value)
         for name, value in os.environ.items()
         if name.startswith(_SETTINGS) and name != paths.HOME
     )
+    return _program(paths.data_dir(), settings(), repr(environment), tuple(sys.path))
+
+
+@cache
+def _program(data: Path, of_matplotlib: str, environment: str, places: tuple[str, ...]) -> str:
+    """The digest under one set of settings: a session may change them between two reports."""
+    from netlab import core  # the source of the C core, which a page names
+
+    folders = (PACKAGE, *(data / name for name in ("published", "studies", "tunings")))
     return key_of(
-        *(sys.version, version(), core.source_digest(), settings()),
+        *(sys.version, version(), core.source_digest(), of_matplotlib),
         *(str(data), *map(tree_digest, folders)),
-        *(repr(environment), repr(list(_packages()))),
+        *(environment, repr(list(_packages(places)))),
     )
 
 
-def _packages() -> Iterator[tuple[str, int]]:
+def _packages(places: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Name, version and time of installation of each package, from the names of its metadata."""
-    for place in map(Path, sys.path):
+    for place in map(Path, places):
         with suppress(OSError):
             for entry in sorted(os.scandir(place), key=lambda entry: entry.name):
                 if entry.name.endswith((".dist-info", ".egg-info", ".pth", ".egg-link")):

@@ -8,6 +8,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 
 import measured_store
@@ -57,7 +59,11 @@ def results(home):
 
 @pytest.fixture(scope="module")
 def made(results, home):
-    bundle(results, home / "first.zip", author="A. Person")
+    """Made by the command: this process has the settings that tests before left in it."""
+    argv = [sys.executable, "-P", "-m", "netlab", "bundle", results.name]
+    argv += ["--out", str(home / "first.zip"), "--author", "A. Person"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     return home / "first.zip"
 
 

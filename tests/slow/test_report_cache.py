@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import matplotlib as mpl
 import nbformat
 import pandas as pd
 import pytest
@@ -20,7 +21,7 @@ from netlab.charts import cells, measured
 from netlab.charts.chart import show
 from netlab.files import paths
 from netlab.report import cache as caches
-from netlab.report.cache import NOTHING_KEPT, Cache, of_one, user_cache, using
+from netlab.report.cache import NOTHING_KEPT, Cache, of_one, program, user_cache, using
 from netlab.report.pages import measured_pages
 from netlab.report.site import publish
 from netlab.results.columns import RUN_COLUMNS
@@ -169,6 +170,19 @@ def test_another_package_theme_locale_or_data_is_another_program(tmp_path):
         digest(NETLAB_DATA=str(data)),
     ]
     assert len({known, *others}) == 5
+
+
+def test_a_session_that_changes_its_theme_or_data_makes_its_next_report_with_those(
+    tmp_path, monkeypatch
+):
+    before = program()
+    with mpl.rc_context({"lines.linewidth": 7}):
+        themed = program()
+    assert program() == before
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    elsewhere = program()
+    monkeypatch.setenv("NETLAB_DATA", str(shutil.copytree(paths.data_dir(), tmp_path / "data")))
+    assert len({before, themed, elsewhere, program()}) == 4
 
 
 def test_a_cache_that_another_could_write_or_that_is_damaged_is_not_used(tmp_path):
