@@ -41,7 +41,7 @@ def bundle_command(
     hosts, MAC addresses and users in all of it, before the report is made. Exit code 4: the file
     is written, and its report is below the quality gate, see `netlab report`.
     """
-    loaded, quick = options.load_measured_study(study, quick=quick, results=results)
+    loaded, results = options.load_measured_study(study, quick=quick, results=results)
     from netlab.bundle.pack import bundle
     from netlab.experiment.progress import Progress
 

@@ -153,14 +153,20 @@ def load_study(
     return study
 
 
-def load_measured_study(given: str, *, quick: bool, results: Path | None) -> tuple[Study, bool]:
+def load_measured_study(
+    given: str, *, quick: bool, results: Path | None
+) -> tuple[Study, Path | None]:
     """Load a study whose results are asked for, or its short form where that was measured last.
 
-    A name of results is enough: their study stands beside them, wherever its file is by now.
+    With it the directory of its results, unless it is the usual one. A name or directory of
+    results is enough: their study stands beside them, wherever its file is by now.
     """
     from netlab.results.store import measured_directory, study_file
     from netlab.study import is_name, load_stored
 
+    place = paths.given_path(given)
+    if results is None and place.is_dir() and study_file(place).is_file():
+        return load_stored(study_file(place)), place
     try:
         study = load_study(given, quick=quick, results=results)
     except BadInput:
@@ -170,12 +176,12 @@ def load_measured_study(given: str, *, quick: bool, results: Path | None) -> tup
         study = load_stored(stored)
         if study.name not in (given, given + paths.QUICK):
             raise
-        return study, quick
+        return study, results
     if quick or results is not None or measured_directory(study.name).name == study.name:
-        return study, quick
+        return study, results
     short = load_study(given, quick=True)
     note(f"of {short.name}, the short form, which was measured last; --results names another")
-    return short, True
+    return short, None
 
 
 def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
@@ -189,7 +195,7 @@ def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
         return None
     try:
         file = paths.study_file(given)
-    except BadInput:  # the name of results
+    except BadInput:  # the name or directory of results
         return None
     return None if paths.is_stored(file) else report_notebooks(study.report, file)
 

@@ -163,13 +163,14 @@ def report_command(
 ) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
-    STUDY is the name of a study or of results, or the path of its file. The report is of the study
-    as it was measured last, whatever its file says by now. One HTML file, to be mailed, has no
-    notebooks, no pages of single runs and no files; the path printed is then its own. Exit code 4:
-    it is written, with a banner: below the quality gate, cells are empty, disturbed or less precise
-    than asked, or more than 5 % of the runs are flagged.
+    STUDY is the name of a study or of results, the path of its file, or the directory of its
+    results. The report is of the study as it was measured last, whatever its file says by now. One
+    HTML file, to be mailed, has no notebooks, no pages of single runs and no files; the path
+    printed is then its own. Exit code 4: it is written, with a banner: below the quality gate,
+    cells are empty, disturbed or less precise than asked, or more than 5 % of the runs are
+    flagged.
     """
-    loaded, quick = options.load_measured_study(study, quick=quick, results=results)
+    loaded, results = options.load_measured_study(study, quick=quick, results=results)
     notebooks = options.notebooks_of(loaded, study)
     from netlab.experiment.progress import Progress
     from netlab.report.page import Credit

@@ -29,8 +29,8 @@ def test_commands_and_python_take_the_short_form_where_it_alone_was_measured(qui
     listed = CliRunner().invoke(main, ["results", "list", "openlab-2003"])
     assert listed.exit_code == 0 and "openlab-2003-quick" in listed.output, listed.output
     for given in ("openlab-2003", "data/studies/openlab-2003.yml"):
-        study, is_quick = options.load_measured_study(given, quick=False, results=None)
-        assert (study.name, is_quick) == ("openlab-2003-quick", True)
+        study, place = options.load_measured_study(given, quick=False, results=None)
+        assert (study.name, place) == ("openlab-2003-quick", None)
         assert "the short form, which was measured last" in notes.pop()
     assert set(netlab.Results("openlab-2003").runs["study"]) == {"openlab-2003-quick"}
     assert directory == paths.results_dir("openlab-2003-quick")
@@ -66,3 +66,15 @@ def test_the_name_of_results_is_enough_where_no_study_has_it(quick):
         file.write_text(file.read_text().replace(f"name: {given}", "name: mine-quick"))
     study, _ = options.load_measured_study("mine", quick=False, results=None)
     assert study.name == "mine-quick"
+
+
+def test_the_directory_that_run_prints_is_enough_for_report_and_bundle(quick, tmp_path):
+    """Of results that lie anywhere, and whose name is no study's."""
+    directory, _ = quick
+    moved = shutil.move(directory, tmp_path / "my results, day 2")
+    study, place = options.load_measured_study(str(moved), quick=False, results=None)
+    assert (study.name, place) == ("openlab-2003-quick", moved)
+    assert options.notebooks_of(study, str(moved)) is None
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="is a directory, not a study file"):
+        options.load_measured_study(str(tmp_path / "empty"), quick=False, results=None)
