@@ -467,6 +467,14 @@ say governor "$(first "$c/cpufreq/scaling_governor")"
 has() { if [ -r "$2" ]; then say "$1" "read in each run"; else say "$1" "unsupported: no $3"; fi; }
 has cpu_frequency "$c/cpufreq/scaling_cur_freq" cpufreq
 has thermal_throttling "$c/thermal_throttle/core_throttle_count" "count of throttling"
+# a VLAN, or a bond with one slave, has the bus and the driver of the card below it
+card() {
+  set -- "$e"/lower_*
+  if [ ! -e "$e/device" ] && [ $# -eq 1 ] && [ -e "$1" ]; then
+    e=$1 c=${1##*/lower_}
+    card
+  fi
+}
 if [ -n "$i" ]; then
   d=/sys/class/net/$i
   if [ ! -e "$d" ]; then  # one of its other names
@@ -488,14 +496,16 @@ if [ -n "$i" ]; then
     done
     say bridge_ports "$ports"
     layers "${d%/*}" "$i"
-    say nic_driver "$(basename "$(readlink "$d/device/driver")" 2>/dev/null)"
-    say pci_vendor "$(first "$d/device/vendor")"
-    say pci_device "$(first "$d/device/device")"
-    say bus_address "$(basename "$(readlink "$d/device")" 2>/dev/null)"
-    say bus_width "$(first "$d/device/current_link_width")"
-    say bus_speed "$(first "$d/device/current_link_speed")"
-    s=$d/device/config
-    if [ ! -e "$s" ]; then s=$d/device/../config; fi  # of virtio the PCI device is the parent
+    e=$d c=$i
+    card
+    say nic_driver "$(basename "$(readlink "$e/device/driver")" 2>/dev/null)"
+    say pci_vendor "$(first "$e/device/vendor")"
+    say pci_device "$(first "$e/device/device")"
+    say bus_address "$(basename "$(readlink "$e/device")" 2>/dev/null)"
+    say bus_width "$(first "$e/device/current_link_width")"
+    say bus_speed "$(first "$e/device/current_link_speed")"
+    s=$e/device/config
+    if [ ! -e "$s" ]; then s=$e/device/../config; fi  # of virtio the PCI device is the parent
     # from a capability of the configuration space, for root only. 16, PCI Express:
     # Max_Payload_Size, bits 7:5 of device control. 7, PCI-X: bit 16 of its status, a 64 bit device
     capability() { od -An -v -tu1 -N256 "$s" 2>/dev/null | awk -v id="$1" '
@@ -519,7 +529,7 @@ if [ -n "$i" ]; then
     say bus_max_payload_B "$(capability 16)"
     say bus_pci_x_bits "$(capability 7)"
     p=${3:-/sys/bus/pci}
-    a=$(basename "$(readlink "$d/device")" 2>/dev/null)
+    a=$(basename "$(readlink "$e/device")" 2>/dev/null)
     case $a in *:*:*.*)
       for t in "$p"/slots/*; do
         if [ "$(first "$t/address")" = "${a%.*}" ]; then
@@ -529,11 +539,11 @@ if [ -n "$i" ]; then
       say bus_devices "$(ls "$p/devices" 2>/dev/null |
         sed -n "s/^\(${a%:*}:[^.]*\)\..*/\1/p" | sort -u | wc -l)"
     ;; esac
-    say numa_node "$(first "$d/device/numa_node")"
-    say bus_max_width "$(first "$d/device/max_link_width")"
-    say bus_max_speed "$(first "$d/device/max_link_speed")"
+    say numa_node "$(first "$e/device/numa_node")"
+    say bus_max_width "$(first "$e/device/max_link_width")"
+    say bus_max_speed "$(first "$e/device/max_link_speed")"
     PATH=$PATH:/usr/sbin:/sbin
-    ethtool -i "$i" 2>/dev/null | sed -n \
+    ethtool -i "$c" 2>/dev/null | sed -n \
       -e 's/^driver: */nic_driver /p' -e 's/^version: */nic_driver_version /p' \
       -e 's/^firmware-version: */nic_firmware /p'
   else

@@ -155,6 +155,40 @@ def test_a_card_without_a_slot_or_a_readable_configuration_has_neither(tmp_path)
     assert facts["bus_slot_speed"] is None and facts["bus_pci_x_bits"] is None
 
 
+def below(tmp_path, upper: str, *lower: str) -> None:
+    """Interfaces below another, as links of sysfs."""
+    (tmp_path / upper).mkdir(exist_ok=True)
+    for name in lower:
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / upper / f"lower_{name}").symlink_to(tmp_path / name)
+
+
+def test_a_vlan_over_a_bond_of_one_slave_has_the_bus_of_its_card(tmp_path):
+    pci = tmp_path / "pci" / "devices" / "0000:04:01.0"
+    pci.mkdir(parents=True)
+    (pci / "current_link_width").write_text("8\n")
+    (pci / "config").write_bytes(configuration())
+    below(tmp_path, "eth9", "bond0")
+    below(tmp_path, "bond0", "eth0")
+    (tmp_path / "eth0" / "device").symlink_to(pci)
+    facts = facts_of(tmp_path, "", str(tmp_path / "pci"))
+    assert facts["bus_address"] == "0000:04:01.0"
+    assert (facts["bus_width"], facts["bus_max_payload_B"], facts["bus_devices"]) == (8, 512, 1)
+    below(tmp_path, "bond0", "eth1")
+    facts = facts_of(tmp_path, "", str(tmp_path / "pci"))
+    assert facts["bus_address"] is None, "two cards have no bus in common"
+
+
+def test_an_interface_with_a_card_of_its_own_has_the_bus_of_that(tmp_path):
+    """A card whose representor is below it, or macsec in hardware."""
+    for name in ("0000:04:01.0", "0000:05:00.0"):
+        (tmp_path / "pci" / "devices" / name).mkdir(parents=True)
+    below(tmp_path, "eth9", "eth0")
+    for name, address in (("eth9", "0000:04:01.0"), ("eth0", "0000:05:00.0")):
+        (tmp_path / name / "device").symlink_to(tmp_path / "pci" / "devices" / address)
+    assert facts_of(tmp_path)["bus_address"] == "0000:04:01.0"
+
+
 @pytest.mark.parametrize(("active", "fact"), [("1", "on"), ("0", "off"), (None, None)])
 def test_smt_is_on_or_off_or_unknown(tmp_path, active, fact):
     if active is not None:
