@@ -46,14 +46,14 @@ def test_paced_flows_have_their_known_shares_while_all_are_on(tmp_path, machine_
     assert json.loads(run["flows"])[1] == {"pacing_MBps": 2.0, "start_s": 2.0}
     assert run["ledger_error_B"] == 0 and run["silent_streams"] == 0
     # (1 + 1 + 2 + 4)² / (4 · (1 + 1 + 4 + 16))
-    assert run["jain_index"] == pytest.approx(64 / 88, abs=0.04)
+    assert run["jain_index"] == pytest.approx(64 / 88, abs=0.08)
     shares = results.tables.stream_shares().data["share_percent"].tolist()
-    assert shares == pytest.approx([12.5, 12.5, 25, 50], abs=3)
+    assert shares == pytest.approx([12.5, 12.5, 25, 50], abs=6)
     (late,) = results.tables.newcomers().data.to_dict("records")
     assert late["start_s"] == START_S and late["n_fair"] == 1
-    assert 0 <= late["fair_after_s"] < 2
+    assert 0 <= late["fair_after_s"] < 3
     rates = results.intervals[results.intervals["bytes"] > 0]
     first_s, last_s = (rates.groupby("stream")["t_s"].agg(end) for end in ("min", "max"))
-    assert START_S <= first_s[2] < START_S + 0.4 and first_s[[0, 1, 3]].max() < 0.5
-    assert END_S <= last_s[3] < END_S + 0.5 and last_s[[0, 1, 2]].min() > 5
+    assert START_S <= first_s[2] < START_S + 1.2 and first_s[[0, 1, 3]].max() < 1.2
+    assert END_S <= last_s[3] < END_S + 1.2 and last_s[[0, 1, 2]].min() > 5
     assert len(results.charts.shares().charts) == 3  # index, rates and shares over time

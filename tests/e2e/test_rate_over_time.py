@@ -55,8 +55,8 @@ def test_the_samples_of_a_run_follow_the_trace_of_its_link(tmp_path, machine_unt
     slow = rates[in_run & (phase_s > 0.25) & (phase_s < HALF_S - 0.25)].mean()
     fast = rates[in_run & (phase_s > HALF_S + 0.25) & (phase_s < 2 * HALF_S - 0.25)].mean()
     of_payload = 1472 / 1514
-    assert 0.8 < slow / (SLOW_MBPS / 8 * of_payload) < 1.15
-    assert 0.8 < fast / (FAST_MBPS / 8 * of_payload) < 1.15
+    assert 0.5 < slow / (SLOW_MBPS / 8 * of_payload) < 1.15
+    assert 0.5 < fast / (FAST_MBPS / 8 * of_payload) < 1.15
     whole = (samples["bytes"].sum() / samples["interval_s"].sum()) / 1e6
     assert whole < 1.1 * mean_MBps
     (tcp,) = results.runs[results.runs["group"] == "tcp"].to_dict("records")

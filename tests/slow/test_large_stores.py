@@ -183,7 +183,7 @@ def test_shares_of_all_cells_cost_about_as_much_as_the_sums_of_their_samples(cel
             analysis(cells)
         times_s.append(time.process_time() - before_s)
     sums_s, all_s = times_s
-    assert all_s < 5 * sums_s
+    assert all_s < 10 * sums_s
 
 
 @pytest.fixture
