@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netlab.openlab.notebook import document as document
     from netlab.openlab.notebook import load_published as load_published
 
-__version__ = "0.1.0"
+    __version__: str
 
 # loaded when first used: a program that measures needs no charts, and a command neither
 _MODULES = {
@@ -49,6 +49,8 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name == "__all__":
         return __dir__()
+    if name == "__version__":
+        return import_module("netlab.version").RELEASE
     if name in _MODULES:
         value = getattr(import_module(f"netlab.face.{_MODULES[name]}"), name)
     elif not name.startswith("_") and not find_spec(f"netlab.{name}") and name in _of_wings():

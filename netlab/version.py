@@ -1,7 +1,7 @@
 """The version that results name: the release, and the commit that was built or runs.
 
-``netlab.__version__`` is the release alone. It decides whether earlier runs stay valid: a commit
-that changes no measurement must not make a study begin anew.
+The release alone decides whether earlier runs stay valid: a commit that changes no measurement must
+not make a study begin anew.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-import netlab
+RELEASE = "0.1.0"
+"""``netlab.__version__``, which no module of netlab imports from there: all are below it."""
 
 PACKAGE = Path(__file__).resolve().parent
 DESCRIBE = ("describe", "--always", "--dirty=.dirty", "--abbrev=12", "--exclude=*")
@@ -27,7 +28,7 @@ def version(package: Path = PACKAGE) -> str:
     commit = _of_checkout(package.parent)
     if not commit and (package / "_data" / "COMMIT").is_file():
         commit = (package / "_data" / "COMMIT").read_text(encoding="ascii").strip()
-    return f"{netlab.__version__}+g{commit}" if commit else netlab.__version__
+    return f"{RELEASE}+g{commit}" if commit else RELEASE
 
 
 def _of_checkout(root: Path) -> str:

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from netlab import __version__, core, wings
+from netlab import core, wings
 from netlab.analysis import trust
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.trust import Concern, machines
@@ -45,6 +45,7 @@ from netlab.study.schedule import rounds
 from netlab.study.tunings import own_tunings, used_names
 from netlab.tuning.profiles import lineage
 from netlab.units import listed
+from netlab.version import RELEASE
 
 # Metadata of a bundle: an RO-Crate 1.1 of the Process Run Crate profile, and a list of digests.
 
@@ -317,7 +318,7 @@ def _copy_study(m: Measured, work: Path) -> None:
 
 def versions() -> dict[str, str]:
     """Versions that a figure depends on: netlab, its C core, Python, and packages."""
-    found = {"netlab": __version__, "C core": core.source_digest()}
+    found = {"netlab": RELEASE, "C core": core.source_digest()}
     found["Python"] = platform.python_version()
     return found | {name: distributions.version(name) for name in FIGURE_MAKERS}
 
@@ -369,7 +370,7 @@ def _about(m: Measured, licence: str, author: str) -> About:
         description=m.study.description,
         study=m.study.name,
         published_at=ended,
-        version=__version__,
+        version=RELEASE,
         campaigns=made or [imported],
         licence=licence,
         author=author,

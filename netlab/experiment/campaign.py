@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import netlab
+import netlab.version
 from netlab import core
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput, NetlabError, PathLost
@@ -135,7 +135,7 @@ def open_record(
     the directory is changed or removed.
     """
     store = Store(directory)
-    key = _digest([frozen_text(study), netlab.__version__, core.source_digest()])
+    key = _digest([frozen_text(study), netlab.version.RELEASE, core.source_digest()])
     last = results_store.latest(directory)
     log = results_store.read_log(directory, last) if last is not None else None
     before = results_store.read_conditions(directory, last)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import netlab
+import netlab.version
 from netlab import core
 from netlab.errors import NetlabError
 from netlab.files.writing import parse_json
@@ -40,7 +40,7 @@ class Measurer:
 
     @classmethod
     def this(cls) -> Measurer:
-        return cls(SCHEMA_VERSION, netlab.__version__, core.source_digest(), RULE)
+        return cls(SCHEMA_VERSION, netlab.version.RELEASE, core.source_digest(), RULE)
 
 
 def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from functools import partial
 from pathlib import Path
 
-import netlab
+import netlab.version
 from netlab import core
 from netlab.errors import BadInput, HostError, TuningError
 from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
@@ -270,7 +270,7 @@ class Endpoint:
 
         A tuning entered inside loads the kernel's modules and permits their names.
         """
-        version = netlab.__version__
+        version = netlab.version.RELEASE
         with open_cc_session(
             self.host, self.binary, names, study.stacks, version=version
         ) as self._controls:

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -25,7 +25,7 @@ from types import FrameType
 from netlab.errors import HostError, NetlabError, Unsupported, why
 from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import parse_json, read_json, write_json
-from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, read_plan
+from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, JobOutcome, read_plan
 from netlab.hosts.agent import HostLease
 
 CAMPAIGN, EVENTS, HOSTS = "campaign.json", "events.jsonl", "hosts"
@@ -82,15 +82,6 @@ def end_with_parent(number: int = signal.SIGTERM, parent: int | None = None) -> 
         raise Unsupported(f"prctl(PR_SET_PDEATHSIG): {reason}", code="E-FLEET-038")
     if parent is not None and os.getppid() != parent:
         os.kill(os.getpid(), number)
-
-
-@dataclass(frozen=True)
-class JobOutcome:
-    """Runs of a job: measured now, valid from before, and flagged."""
-
-    measured: int = 0
-    kept: int = 0
-    flagged: int = 0
 
 
 Measure = Callable[[FleetPlan, FleetJob, HostLease], JobOutcome]

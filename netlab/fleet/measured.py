@@ -16,8 +16,7 @@ from netlab.experiment.progress import Watcher
 from netlab.experiment.visit import run_visit
 from netlab.files.writing import read_json, write_json
 from netlab.fleet.inventory import Pair
-from netlab.fleet.job import JobOutcome
-from netlab.fleet.plan import FleetJob, FleetPlan, PairEnds, pair_id, pair_study
+from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, PairEnds, pair_id, pair_study
 from netlab.hosts.agent import HostLease, LeaseRefused
 from netlab.study import Study, schedule
 from netlab.survey.init import surveyed

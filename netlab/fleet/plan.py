@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-import netlab
+import netlab.version
 from netlab.errors import BadInput, NetlabError, why
 from netlab.files.writing import read_json, write_json, write_text
 from netlab.files.yaml_file import validated, yaml_text
@@ -110,6 +110,15 @@ class FleetJob:
 
 
 @dataclass(frozen=True)
+class JobOutcome:
+    """Runs of a job: measured now, valid from before, and flagged."""
+
+    measured: int = 0
+    kept: int = 0
+    flagged: int = 0
+
+
+@dataclass(frozen=True)
 class FleetPlan:
     directory: Path
     key: str
@@ -192,7 +201,7 @@ def make_plan(
         for each in rounds(study)
         for visit in each
     )
-    key = _digest([frozen_text(study), netlab.__version__])
+    key = _digest([frozen_text(study), netlab.version.RELEASE])
     hosts = {name: inventory.hosts[name] for pair in pairs for name in pair}
     plan = FleetPlan(directory.absolute(), key, hosts, tuple(pairs), visits)
     freeze(study, plan.folder)

@@ -22,7 +22,6 @@ import jinja2
 from markupsafe import Markup
 from pandas.api.types import is_object_dtype
 
-from netlab import __version__
 from netlab.analysis.measured import Measured, cell_table, published_values
 from netlab.analysis.own_report import own_report
 from netlab.analysis.shares import with_shares
@@ -42,6 +41,7 @@ from netlab.results.frames import write_atomically, write_batches, write_derived
 from netlab.results.store import Store
 from netlab.study.schedule import slug
 from netlab.units import arrows
+from netlab.version import RELEASE
 
 try:
     import typst
@@ -380,13 +380,13 @@ def document(m: Measured, site: Path, title: str, credit: Credit = UNCREDITED) -
     started, found, program = (
         m.runs["started_at"],
         machines(m.runs, m.study),
-        f"netlab {__version__}",
+        f"netlab {RELEASE}",
     )
     first, last = started.min(), started.max().floor("us").to_pydatetime().astimezone(UTC)
     facts = [
         *([("Author", credit.author)] if credit.author else []),
         *([("Address", credit.url)] if credit.url else []),
-        ("Measured with", program := f"netlab {__version__}"),
+        ("Measured with", program := f"netlab {RELEASE}"),
         ("Measured", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"),
         ("Hosts", ", ".join(m.study.hosts)),
         ("Machine", ", ".join([*found.fact("CPU"), *found.fact("kernel")]) or "not recorded"),

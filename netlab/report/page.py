@@ -19,10 +19,10 @@ from typing import Any, Protocol
 import jinja2
 from markupsafe import Markup
 
-from netlab import __version__
 from netlab.errors import BadInput, NetlabError
 from netlab.files.writing import no_inode, scratch
 from netlab.study.schedule import slug
+from netlab.version import RELEASE
 
 # A page of the site: its address, its heading, its sections, and the ids of them.
 
@@ -203,7 +203,7 @@ def replacing(target: Path) -> Iterator[Path]:
             raise NetlabError(text, code="E-REPORT-003") from None
         try:
             yield work
-            (work / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+            (work / MARKER).write_text(f"{RELEASE}\n", encoding="utf-8")
             work.chmod(0o755)
             _swap(work, target)
         except OSError as error:

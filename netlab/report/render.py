@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import nh3
 from markupsafe import Markup
 
-from netlab import __version__
 from netlab.files.reading import read_text
 from netlab.files.writing import json_text, parse_json, read_json
 from netlab.report.cache import active
 from netlab.report.page import TEMPLATES, UNCREDITED, Page, anchor, free, script, template
+from netlab.version import RELEASE
 
 if TYPE_CHECKING:  # over half a second, for pages that are made anew
     from nbconvert import HTMLExporter
@@ -196,7 +196,7 @@ class PageWriter:
         code = script("site.js")
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         self._common = {
-            "version": __version__,
+            "version": RELEASE,
             "script": Markup(code),
             "script_hash": f"'sha256-{digest}'",  # the content policy allows this script alone
             "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),

@@ -24,9 +24,9 @@ from netlab.fleet.controller import (
     open_campaign,
     wait_for_jobs,
 )
-from netlab.fleet.job import JobOutcome, end_with_parent, log_event, read_events, run_job
+from netlab.fleet.job import end_with_parent, log_event, read_events, run_job
 from netlab.fleet.measured import outcome_of, while_busy
-from netlab.fleet.plan import FleetPlan
+from netlab.fleet.plan import FleetPlan, JobOutcome
 from netlab.hosts.agent import LeaseRefused
 
 

@@ -281,7 +281,7 @@ def test_another_version_of_netlab_begins_a_campaign(tmp_path, file, monkeypatch
     study = load(file, rounds=1)
     first = open_at(tmp_path / "r", study)
     measure(first)
-    monkeypatch.setattr("netlab.__version__", "99.0")
+    monkeypatch.setattr("netlab.version.RELEASE", "99.0")
     other = open_at(tmp_path / "r", study, 1)
     assert other.log.campaign != first.log.campaign and other.kept == frozenset()
 

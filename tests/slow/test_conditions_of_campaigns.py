@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from pyarrow import parquet
 
-import netlab
+import netlab.version
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped, open_record
@@ -519,7 +519,7 @@ class Campaigns(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.version = netlab.__version__
+        self.version = netlab.version.RELEASE
         self.minutes = itertools.count()
 
     @initialize()
@@ -532,7 +532,7 @@ class Campaigns(RuleBasedStateMachine):
         self.last = {SITE: {}, PAIR: {}}
 
     def teardown(self):
-        netlab.__version__ = self.version
+        netlab.version.RELEASE = self.version
         if hasattr(self, "place"):
             self.place.cleanup()
 
@@ -575,7 +575,7 @@ class Campaigns(RuleBasedStateMachine):
 
     @rule(version=st.sampled_from(["0.1.0", "0.2.0"]))
     def install(self, version):
-        netlab.__version__ = version
+        netlab.version.RELEASE = version
 
     @rule(rounds=st.sampled_from([1, 2]), links=st.sampled_from([LINKS, ("p1", "p3")]))
     def edit_study(self, rounds, links):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from netlab.files.paths import data_dir
 from netlab.files.reading import read_bytes
 from netlab.files.tables import Table
 from netlab.files.writing import read_json
-from netlab.openlab import published
 from netlab.units import KIB, MIB, listed
 
 # Published files: the printed text, its description, its digest.
@@ -204,14 +204,14 @@ MTUS_B = (9000, 1500)
 
 def path_figures() -> dict[str, float]:
     """Properties of the path: ``rtt_ms``, ``rtt_near_ms``, ``bottleneck_Mbps`` and ``bdp_B``."""
-    first = published.load("slac-2003").iloc[0]
+    first = load("slac-2003").iloc[0]
     figures = {key: float(first[key]) for key in ("rtt_ms", "rtt_near_ms", "bottleneck_Mbps")}
     return figures | {"bdp_B": bdp_B(figures["bottleneck_Mbps"], figures["rtt_ms"])}
 
 
 def windows() -> pd.DataFrame:
     """Window needed and window given, for each configuration."""
-    frame = published.load("slac-2003")
+    frame = load("slac-2003")
     both = frame[["sender_window_B", "receiver_window_B"]].astype("Float64")
     smaller = both.min(axis=1, skipna=False)
     rtt_ms, bottleneck = frame["rtt_ms"].iloc[0], frame["bottleneck_Mbps"].iloc[0]
@@ -234,7 +234,7 @@ def windows() -> pd.DataFrame:
 
 def configurations_table() -> Table:
     """All configurations on the page, as far as they are stated."""
-    frame = published.load("slac-2003")
+    frame = load("slac-2003")
     keys = ["tcp_rmem", "tcp_wmem", "tcp_mem"]
     sets = frame.dropna(subset=keys).drop_duplicates(keys)
     letters = dict(zip(sets["tcp_mem"], "AB", strict=True))
@@ -268,7 +268,7 @@ def configurations_table() -> Table:
 
 def path_table() -> Table:
     """Ping and traceroute from both ends, least and largest time of each."""
-    frame = published.load("slac-2003-path")
+    frame = load("slac-2003-path")
     frame = frame[frame["statistic"].str.startswith("probe") | (frame["tool"] == "ping")]
     rows = []
     for (site, tool), part in frame.groupby(["from_site", "tool"], sort=False):
@@ -350,7 +350,7 @@ def windows_each_table() -> Table:
 
 def transfer_table() -> Table:
     """The transfer of one minute with rapid: printed and recomputed values."""
-    rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]
+    rapid = load("slac-2003-rapid").set_index("quantity")["value"]
     figures = path_figures()
     elapsed_s = rapid["stop"] - rapid["start"]
     rate_Mbps = rapid["amount"] * 8 / elapsed_s / 1e6
@@ -402,3 +402,23 @@ def recovery_sentence() -> str:
         f"The path needs a window of {figures['bdp_B'] / 1e6:.0f} MB, and with MTU 1500 B one lost "
         f"packet costs {listed(costs)}."
     )
+
+
+_TIDY: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "gigabit-tuning": tuning,
+    "openlab-2003": report,
+    "openlab-2003-preliminary": preliminary,
+    "slac-2003": configurations,
+    "slac-2003-path": path,
+    "slac-2003-rapid": rapid,
+}
+_AS_PRINTED = ("gigabit-settings", "slac-2003-settings", "slac-2003-wad")
+"""Settings, which stay text."""
+
+
+def load(name: str) -> pd.DataFrame:
+    """A published data set as a tidy frame."""
+    raw = read_raw(name)
+    if name not in _AS_PRINTED:
+        raw = _TIDY.get(name, numbers)(raw)
+    return raw[[column["name"] for column in describe(name)["tidy_columns"]]]

@@ -17,8 +17,8 @@ from pathlib import Path
 from netlab.core import gensink_path
 from netlab.errors import HostError
 from netlab.fleet.controller import FleetOptions, run_fleet
-from netlab.fleet.job import JobOutcome, main
-from netlab.fleet.plan import FleetJob, FleetPlan, read_plan
+from netlab.fleet.job import main
+from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, read_plan
 from netlab.hosts.agent import HostLease
 
 
