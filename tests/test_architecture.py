@@ -7,6 +7,7 @@ import re
 import subprocess
 import tomllib
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,35 @@ def test_a_package_imports_only_from_layers_below(layer):
     below = set().union({"__init__"}, *LAYERS[:layer])
     for package in LAYERS[layer]:
         assert known_by()[package] <= below, package
+
+
+def modules_imported() -> dict[str, set[str]]:
+    """Module of netlab -> others that it imports, in functions and for types included."""
+    dotted = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in PACKAGE
+    }
+
+    def module_of(name: str) -> str:
+        if name.startswith("netlab._core"):
+            return ""  # compiled, it imports none
+        while name and name not in dotted:
+            name = name.rpartition(".")[0]
+        return name
+
+    return {
+        module: {module_of(name) for name in imported(path)} - {module, ""}
+        for module, path in dotted.items()
+    }
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    graph = modules_imported()
+    assert "netlab.wings" in graph["netlab"]  # the reader of imports sees what is there
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
 
 
 def test_the_core_imports_no_wing():

@@ -40,9 +40,9 @@ from netlab.results.columns import TABLES
 from netlab.results.frames import map_texts, texts_in
 from netlab.study import Study
 from netlab.study.file import frozen_text
+from netlab.study.model import own_tunings, used_names
 from netlab.study.published import is_own, report_notebooks
 from netlab.study.schedule import rounds
-from netlab.study.tunings import own_tunings, used_names
 from netlab.tuning.profiles import lineage
 from netlab.units import listed
 from netlab.version import RELEASE

@@ -226,8 +226,8 @@ def with_tunings(study: Study) -> Study:
 
 def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
     """Levels of the study's outer factors: as given, and on a terminal asked for the others."""
+    from netlab.study.factor_checks import chosen_outer
     from netlab.study.factors import level_text
-    from netlab.study.groups import chosen_outer
 
     found = dict(given)
     for name in sorted(study.outer.keys() - found) if sys.stdin.isatty() else ():

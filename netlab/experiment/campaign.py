@@ -38,9 +38,9 @@ from netlab.results import store as results_store
 from netlab.results.conditions import changes, left_out
 from netlab.results.store import CampaignLog, Conditions, Store
 from netlab.study import Study
+from netlab.study.factor_checks import chosen_outer
 from netlab.study.factors import Levels
 from netlab.study.file import freeze, frozen_text
-from netlab.study.groups import chosen_outer
 from netlab.study.schedule import Visit, cell_of, rounds, run_s, visits
 from netlab.version import version
 

@@ -28,8 +28,8 @@ from netlab.measure.fairness import jain
 from netlab.results.store import Store
 from netlab.study import QUICK
 from netlab.study.factors import crossed, levels_json, levels_text
-from netlab.study.groups import factors_of
 from netlab.study.hosts import LabLink
+from netlab.study.model import factors_of
 
 # Runs over a long path: end of slow start, and goodput after it.
 #

@@ -31,17 +31,11 @@ from netlab.study.factors import (
     link_name,
 )
 from netlab.study.groups import Group, Timing
+from netlab.study.model import complete
 from netlab.study.published import Described, with_published
 from netlab.study.rate_trace import with_traces
-from netlab.study.tunings import (
-    KERNEL,
-    LINUX,
-    OwnTuning,
-    WadStack,
-    check_exact,
-    complete,
-    with_wad_conf,
-)
+from netlab.study.tuning_checks import check_exact
+from netlab.study.tunings import KERNEL, LINUX, OwnTuning, WadStack, with_wad_conf
 from netlab.tuning.profiles import AS_FOUND, inexact
 
 if TYPE_CHECKING:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from netlab import wings
-from netlab.errors import BadInput
 from netlab.study.base import (
     MAX_ROUNDS,
-    MAX_RUNS,
     MTU,
     Buffer,
     Congestion,
@@ -31,35 +28,9 @@ from netlab.study.base import (
     misplaced,
     slug,
 )
-from netlab.study.factors import (
-    ALWAYS,
-    OF_GROUP,
-    OF_LINK,
-    OF_POLICY,
-    OF_SOCKET,
-    OF_STUDY,
-    OF_UDP,
-    RESERVED,
-    Combination,
-    Excluded,
-    Factors,
-    Level,
-    Levels,
-    Udp,
-    crossed,
-    left_out,
-    level_text,
-    levels_text,
-    listed,
-    path_at,
-    same,
-)
+from netlab.study.factors import OF_GROUP, Excluded, Factors, Levels, Udp
 from netlab.study.flows import PlannedFlow
 from netlab.tuning.knobs import key
-
-if TYPE_CHECKING:
-    from netlab.study.design import Study
-
 
 MAX_TRANSFER_B = 2**44
 """Largest amount that one stream may send, in bytes: two hours at 20 Gb/s."""
@@ -376,26 +347,6 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
     return ""
 
 
-# Groups, studies and paths at one combination of the levels of their factors.
-
-
-def factors_of(study: Study, group: Group) -> dict[str, tuple[Level, ...]]:
-    """Factors of a group with their levels: its own, the study's, then the outer ones."""
-    stated = group.factors.over(study.factors).given()
-    return {**stated, **{name: tuple(study.outer[name]) for name in sorted(study.outer)}}
-
-
-def combinations(study: Study, group: Group) -> Iterator[Combination]:
-    """Every combination of levels that a group measures, in the study's order."""
-    factors, excluded = factors_of(study, group), (*study.exclude, *group.exclude)
-    for tuning, mtu_B, streams in study.levels(group):
-        always = {"group": group.name, "tuning": tuning, "mtu_B": mtu_B, "streams": streams}
-        for levels in crossed(factors):
-            fixed = {**always, **dict(levels)} if excluded else always
-            if not any(left_out(entry, fixed) for entry in excluded):
-                yield Combination(tuning, mtu_B, streams, levels)
-
-
 def group_at(group: Group, of_run: Levels) -> Group:
     """A group without factors, with these levels in place of its options."""
     if not of_run and group.factors == Factors() and not group.exclude:
@@ -404,190 +355,3 @@ def group_at(group: Group, of_run: Levels) -> Group:
     if sends_datagrams(str(own.get("generator", ""))) and is_default(group, "record_length_B"):
         own = {"record_length_B": FILL_PACKET, **own}
     return group.model_copy(update={**own, "factors": Factors(), "exclude": ()})
-
-
-def study_at(study: Study, group: Group, of_run: Levels) -> Study:
-    """The study whose options and timing are those of a run of a group at some levels."""
-    update: dict[str, Any] = {name: level for name, level in of_run if name in OF_STUDY}
-    for part, names in (("socket", OF_SOCKET), ("policy", OF_POLICY), ("udp", OF_UDP)):
-        options: dict[str, Any] = {name: level for name, level in of_run if name in names}
-        if options.get("pacing_MBps") == 0:
-            options["pacing_MBps"] = None
-        if options:
-            update[part] = getattr(study, part).model_copy(update=options)
-    if group.timing is not None:
-        update["timing"] = group.timing.over(study.timing)
-    return study.model_copy(update=update) if update else study
-
-
-def check_factors(study: Study) -> None:
-    """Refuse factors that contradict each other, an option or a path."""
-    _check_outer(study)
-    _check_published(study)
-    _check_options(study)
-    _check_cross(study)
-    for number, group in enumerate(study.groups):
-        sizes = [len(levels) for levels in factors_of(study, group).values()]
-        cells = math.prod(sizes) * len(study.levels(group))
-        if cells > MAX_RUNS:
-            own = ("groups", number) if group.factors.given() else ()
-            many = f"{cells} combinations, and {MAX_RUNS} is the limit; use fewer levels"
-            text = f"{group.name}: its factors cross to {many}"
-            raise misplaced(text, (*own, "factors"), code="E-STUDY-061")
-    _check_excluded(study, study.groups, study.exclude, ("exclude",))
-    for number, group in enumerate(study.groups):
-        _check_excluded(study, (group,), group.exclude, ("groups", number, "exclude"))
-        _check_combinations(study, group, ("groups", number))
-
-
-def _check_outer(study: Study) -> None:
-    for name, levels in study.outer.items():
-        if name in RESERVED or "=" in name:
-            text = "is the name of something else; choose another for a factor that a person sets"
-            raise misplaced(text, ("outer", name), code="E-STUDY-062")
-        if len({level_text(level) for level in levels}) < len(levels):
-            raise misplaced("a level is given twice", ("outer", name), code="E-STUDY-063")
-
-
-def _check_published(study: Study) -> None:
-    """Every column of a published table is a factor of a group."""
-    further = [name for group in study.groups for name in factors_of(study, group)]
-    names = dict.fromkeys(("group", *ALWAYS, *further))
-    for name in study.published.names if study.published else ():
-        if name not in names:
-            allowed = f"factors are {', '.join(names)}; rename it under `columns`"
-            text = f"its column {name} is not a factor of the study; {allowed}"
-            raise misplaced(text, ("published",), code="E-STUDY-082")
-
-
-def _check_options(study: Study) -> None:
-    """A factor and an option of the same name."""
-    for number, group in enumerate(study.groups):
-        for name in group.factors.over(study.factors).given():
-            if name not in OF_GROUP or is_default(group, name):
-                continue
-            if name != "record_length_B" or group.record_length_B != FILL_PACKET:
-                text = f"is a factor too, of {group.name}; give it in one place"
-                place = ("groups", number, name)
-                raise misplaced(text, place, getattr(group, name), code="E-STUDY-064")
-    stated = {name for group in study.groups for name in group.factors.given()}
-    options: dict[str, tuple[Model, tuple[str, ...]]] = {
-        # a congestion control of the study is for groups without the factor
-        **{name: (study, (name,)) for name in OF_STUDY},
-        **{name: (study.socket, ("socket", name)) for name in OF_SOCKET},
-        **{name: (study.policy, ("policy", name)) for name in OF_POLICY},
-        **{name: (study.udp, ("udp", name)) for name in OF_UDP},
-    }
-    for name in sorted((stated | study.factors.given().keys()) & options.keys()):
-        model, at = options[name]
-        if not is_default(model, name):
-            text = "is a factor too; give it in one place"
-            raise misplaced(text, at, getattr(model, name), code="E-STUDY-065")
-
-
-def _check_cross(study: Study) -> None:
-    """A size of datagrams is of some that are sent."""
-    for number, group in enumerate(study.groups):
-        factors = factors_of(study, group)
-        given = group.cross_udp_B is not None or "cross_udp_B" in group.factors.given()
-        if given and not any(factors.get("cross_udp_Mbps", (group.cross_udp_Mbps,))):
-            text = "is of UDP beside the streams, and there is none; give cross_udp_Mbps"
-            place = ("groups", number, "cross_udp_B")
-            raise misplaced(text, place, group.cross_udp_B, code="E-STUDY-121")
-
-
-def _check_excluded(
-    study: Study, groups: tuple[Group, ...], excluded: tuple, place: tuple[str | int, ...]
-) -> None:
-    """Every name is a factor of a group, and every level is one of its levels."""
-    levels: dict[str, list] = {"group": [group.name for group in groups]}
-    for group in groups:
-        for name, unwanted in factors_of(study, group).items():
-            levels.setdefault(name, []).extend(unwanted)
-        for triple in study.levels(group):
-            for name, level in zip(ALWAYS, triple, strict=True):
-                levels.setdefault(name, []).append(level)
-    for number, entry in enumerate(excluded):
-        at = (*place, number)
-        if not entry:
-            raise misplaced("leaves out everything; name a level", at, code="E-STUDY-066")
-        for name, wanted in entry.items():
-            if name not in levels:
-                text = f"is not a factor here; factors are {', '.join(levels)}"
-                raise misplaced(text, (*at, name), code="E-STUDY-067")
-            for level in listed(wanted):
-                if not any(same(level, allowed) for allowed in levels[name]):
-                    texts = dict.fromkeys(level_text(k) for k in levels[name] if k is not None)
-                    text = f"is not a level of {name}; there are {', '.join(texts)}"
-                    raise misplaced(text, (*at, name), level, code="E-STUDY-068")
-
-
-def _check_combinations(study: Study, group: Group, place: tuple[str | int, ...]) -> None:
-    """Refuse a combination whose group, options or link cannot be."""
-    combined = list(combinations(study, group))
-    if not combined:
-        at = (*place, "exclude") if group.exclude else ("exclude",)
-        raise misplaced(f"{group.name}: nothing is left to measure", at, code="E-STUDY-069")
-    if any(one.of_link for one in combined) and not study.in_lab(group.path):
-        names = ", ".join(name for name in factors_of(study, group) if name in OF_LINK)
-        text = f"{group.name}: {names}: only a path between lab hosts has a link to set"
-        raise misplaced(text, (*place, "path"), group.path, code="E-STUDY-070")
-    links = dict.fromkeys(one.of_link for one in combined)
-    if len(links) > 1 and any(e.address or e.interface for e in study.paths[group.path].ends):
-        own = "takes the lab's own addresses and interfaces; leave them out"
-        text = f"{group.name}: a path that is set up as {len(links)} links {own}"
-        raise misplaced(text, ("paths", group.path, "ends"), code="E-STUDY-075")
-    runs = dict.fromkeys(one.of_run for one in combined)
-    for check, each in ((_check_run, runs), (_check_link, links)):
-        for levels in filter(None, each):
-            try:
-                check(study, group, levels)
-            except ValueError as error:
-                reason = str(error)
-                if isinstance(error, ValidationError):
-                    first = error.errors(include_url=False)[0]
-                    reason = first["msg"].removeprefix("Value error, ")
-                text = f"{group.name} with {levels_text(levels)}: {reason}"
-                text = f"{text}; leave it out with `exclude`"
-                at = (*place, "name")
-                raise misplaced(text, at, group.name, code="E-STUDY-071") from None
-
-
-def _check_run(study: Study, group: Group, levels: Levels) -> None:
-    """Build everything that a run takes from some levels, checks included."""
-    varied = group_at(group, levels)
-    type(group).model_validate(varied.model_dump())
-    taken = study_at(study, varied, levels)
-    type(taken.socket).model_validate(taken.socket.model_dump())
-    taken.check_run(varied)
-
-
-def _check_link(study: Study, group: Group, levels: Levels) -> None:
-    """Build the link of some levels, and check what a group wants of it."""
-    path = path_at(study.paths[group.path], levels)
-    at = study.model_copy(update={"paths": {**study.paths, group.path: path}})
-    at.check_link(group.path)
-    at.check_forced_loss(group)
-
-
-def chosen_outer(study: Study, given: Mapping[str, object]) -> Levels:
-    """Levels of the study's outer factors as a person gives them, checked."""
-    for name, level in given.items():
-        if name not in study.outer:
-            allowed = ", ".join(sorted(study.outer)) or "none"
-            reason = f"is not an outer factor of {study.name}; there are: {allowed}"
-            raise BadInput(reason, key=f"outer.{name}", value=level, code="E-STUDY-072")
-    chosen = []
-    for name in sorted(study.outer):
-        key, texts = f"outer.{name}", {level_text(level): level for level in study.outer[name]}
-        allowed, first = ", ".join(texts), next(iter(texts))
-        if name not in given:
-            options = f"--outer {name}={first} or outer={{{name!r}: ...}}"
-            reason = f"a person sets this factor: say which of {allowed} the hosts have now, as "
-            raise BadInput(reason + options, where=study.name, key=key, code="E-STUDY-073")
-        if (text := str(given[name])) not in texts:
-            reason = f"is not a level of this factor; there are {allowed}"
-            where, value = study.name, given[name]
-            raise BadInput(reason, where=where, key=key, value=value, code="E-STUDY-074")
-        chosen.append((name, texts[text]))
-    return tuple(chosen)

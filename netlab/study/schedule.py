@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from netlab.errors import BadInput
 from netlab.study import OWN, Group, Study, slug
 from netlab.study.factors import OF_LINK, Combination, Levels, id_part, levels_json, link_name
-from netlab.study.groups import CROSS_S, UDP, group_at, limits_of, study_at
+from netlab.study.groups import CROSS_S, UDP, group_at, limits_of
+from netlab.study.model import study_at
 
 FOUND = "found"
 """Stands in block ids for an MTU that is not set."""

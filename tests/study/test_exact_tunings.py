@@ -8,7 +8,7 @@ from netlab.cli.options import with_tunings
 from netlab.errors import BadInput
 from netlab.study.design import Study
 from netlab.study.file import freeze, load, load_stored
-from netlab.study.tunings import contents
+from netlab.study.model import contents
 
 STUDY = """netlab: 1
 name: forwarding

@@ -12,7 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import validated
 from netlab.study import Noise, Study, load
-from netlab.study.groups import chosen_outer
+from netlab.study.factor_checks import chosen_outer
 from netlab.study.keys import provenance_key
 from netlab.study.schedule import rounds, run_s, visit, visits
 

@@ -7,8 +7,8 @@ from test_factors import CONTEXT, crossed, runs_of
 
 from netlab.errors import BadInput
 from netlab.study import Udp
-from netlab.study.groups import combinations
 from netlab.study.keys import provenance_key
+from netlab.study.model import combinations
 from netlab.study.schedule import rounds, run_s, visits
 
 GROUP = {"name": "one", "path": "cable", "sender": "left", "generator": "udp"}

@@ -27,8 +27,9 @@ from netlab.files.yaml_file import validated
 from netlab.search.screen.record import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
 from netlab.study import Group, Study
 from netlab.study.base import MAX_NAME
+from netlab.study.model import resolved
 from netlab.study.schedule import slug
-from netlab.study.tunings import fixed_buffer_text, is_moot, moot_knobs, resolved
+from netlab.study.tuning_checks import fixed_buffer_text, is_moot, moot_knobs
 from netlab.tuning.knobs import Choice, Knob
 from netlab.tuning.profiles import Profile
 

@@ -1,0 +1,161 @@
+"""Checks of the options that the runs of a group take, at one combination of levels."""
+
+from __future__ import annotations
+
+import math
+
+from netlab.study import flows
+from netlab.study.base import is_default
+from netlab.study.factors import Policy, Socket, Udp
+from netlab.study.groups import OWN, UDP, Group, limits_of, refusal, sends_datagrams
+from netlab.study.model import StudyFields, study_at
+from netlab.units import IPV4_HEADER_B, UDP_HEADER_B
+
+
+def check_link(study: StudyFields, path: str) -> None:
+    """Refuse a link that contradicts the buses of its path."""
+    link = study.paths[path].link
+    if link is None:
+        return
+    where, bus_MBps = f"paths.{path}.link", study.bus_MBps(path)
+    if link.read_burst_B is not None and bus_MBps is None:
+        raise ValueError(f"{where}.read_burst_B: both hosts need a bus, whose share it is")
+    # One token bucket before several queues stalls when one of them is full (Linux 6.18).
+    if link.queues > 1 and (link.rate_Mbps is not None or bus_MBps is not None):
+        raise ValueError(f"{where}.queues: a link with a rate or a bus has one pair of queues")
+
+
+def check_forced_loss(study: StudyFields, group: Group) -> None:
+    """Refuse a forced loss that the path or the duration of the runs does not allow."""
+    if group.force_loss_at_s is None:
+        return
+    where = f"groups: {group.name}: force_loss_at_s"
+    link = study.paths[group.path].link
+    if link is None or link.emulator is None:
+        raise ValueError(f"{where}: path {group.path!r} has no emulator to force a loss")
+    if link.emulator.with_ == "netem":
+        raise ValueError(f"{where}: netem of path {group.path!r} cannot force a loss")
+    if group.records is not None:
+        return
+    quick = group.quick.over(study.quick or study.timing) if group.quick else study.quick
+    for timing in filter(None, (study_at(study, group, ()).timing, quick)):
+        over_s = timing.warmup_at(study.rtt_s(group.path)) + timing.seconds
+        if group.force_loss_at_s >= over_s:
+            raise ValueError(f"{where}: a run is over after {over_s:g} s")
+
+
+def check_run(study: StudyFields, group: Group) -> None:
+    """Refuse options that the engine or the group's generator does not support."""
+    where = f"groups: {group.name}"
+    if study.engine == "plain" and (study.send, study.receive) != ("copy", "copy"):
+        raise ValueError("engine: plain supports send copy and receive copy only")
+    if study.engine == "plain" and study.policy != Policy():
+        raise ValueError("policy: the plain engine has none; leave it out")
+    if study.engine == "epoll" and study.policy.read_delay is True:
+        raise ValueError("policy.read_delay: the epoll engine has none")
+    pinned = study.socket.cpus_sender or study.socket.cpus_receiver
+    if study.policy.spread is True and (pinned or study.socket.follow_incoming_cpu):
+        raise ValueError("policy.spread: excludes CPU lists and follow_incoming_cpu")
+    if group.records is not None and study.latency.probe != "none":
+        raise ValueError(f"latency: a probe needs a window, and {where} has records")
+    least_ms = study.timing.seconds * 1e3 / study.latency.most
+    if study.latency.probe != "none" and study.latency.interval_ms < least_ms:
+        reason = f"a window of {study.timing.seconds:g} s needs {math.ceil(least_ms)} or more"
+        raise ValueError(f"latency.interval_ms: {reason}")
+    if study.engine in ("plain", "blocking") and study.threads:
+        raise ValueError(f"threads: the {study.engine} engine always has one per stream")
+    if why := refusal(group, group.streams or study.streams, study.congestion_of(group)):
+        raise ValueError(f"{where}: {why}")
+    if sends_datagrams(group.generator):
+        _check_datagrams(study, group)
+        return
+    if not is_default(study, "udp"):
+        reason = f"is for the generator udp, and {where} takes {group.generator}"
+        raise ValueError(f"udp: {reason}")
+    if group.generator == OWN:
+        _check_flows(study, group)
+        _check_cross(study, group)
+        return
+    for name in ("engine", "threads", "send", "socket", "policy", "latency"):
+        fits = name == "send" and study.send in limits_of(group.generator).sends
+        if not (fits or is_default(study, name)):
+            reason = f"is for netlab's own generator, and {where} takes {group.generator}"
+            raise ValueError(f"{name}: {reason}")
+
+
+def _check_flows(study: StudyFields, group: Group) -> None:
+    """Refuse flows that do not fit the streams, the congestion controls or the times."""
+    if not group.flows:
+        return
+    timed = flows.together_s(group.flows) is not None
+    reason = ""
+    if timed and (group.records is not None or study.engine == "plain"):
+        reason = "have times, which runs of records and the plain engine lack"
+    quick = group.quick.over(study.quick or study.timing) if group.quick else study.quick
+    for timing in filter(None, (study.timing, quick)):
+        warmup_s = timing.warmup_at(study.rtt_s(group.path))
+        reason = reason or flows.refusal(
+            group.flows,
+            streams=group.streams or study.streams,
+            congestion=group.congestion or study.congestion or "",
+            of_group=group.congestion or "",
+            warmup_s=warmup_s,
+            over_s=warmup_s + timing.seconds,
+            interval_s=timing.interval_ms / 1e3,
+        )
+    if reason:
+        raise ValueError(f"groups: {group.name}: flows: {reason}")
+
+
+def _check_cross(study: StudyFields, group: Group) -> None:
+    """Refuse UDP beside the streams that exceeds the MTU, or has no port at the receiver."""
+    if not group.cross_udp_Mbps:
+        return
+    where = f"groups: {group.name}: "
+    _check_packet(study, group, group.cross_udp_B, f"{where}cross_udp_B", "give less")
+    for end in study.paths[group.path].ends:
+        if end.host != group.sender and end.ports and len(end.ports) < 2:
+            reason = f"{end.host} needs a second port for it, such as `port: 5201-5202`"
+            raise ValueError(f"{where}cross_udp_Mbps: {reason}")
+
+
+def _check_packet(
+    study: StudyFields, group: Group, datagram_B: int | None, where: str, hint: str
+) -> None:
+    """Refuse datagrams whose packets exceed an MTU of the group."""
+    if not datagram_B:
+        return
+    packet_B = datagram_B + UDP_HEADER_B + IPV4_HEADER_B
+    least_B = min((mtu_B for _, mtu_B, _ in study.levels(group) if mtu_B), default=packet_B)
+    if packet_B > least_B:
+        reason = f"a packet of {packet_B} B exceeds the MTU of {least_B} B"
+        raise ValueError(f"{where}: {reason}; {hint}")
+
+
+def _check_datagrams(study: StudyFields, group: Group) -> None:
+    """Refuse options that datagrams do not have, a missing rate, and what exceeds the MTU."""
+    where = f"groups: {group.name}"
+    for name in ("engine", "send", "receive", "policy", "trace"):
+        if not is_default(study, name):
+            raise ValueError(f"{name}: is for TCP, and {where} takes udp")
+    if study.socket.mss_B or study.socket.nodelay:
+        raise ValueError(f"socket: mss_B and nodelay are for TCP, and {where} takes udp")
+    if study.socket.pacing_MBps is None:
+        raise ValueError(
+            f"socket.pacing_MBps: {where} takes udp, which needs a rate: MB/s of payload of "
+            "each stream, such as `socket: {pacing_MBps: 50}`"
+        )
+    pacing = Socket(pacing_MBps=study.socket.pacing_MBps)
+    both = study.udp.gso and group.generator == "iperf3-udp"
+    joined = Udp(gso=both, gro=both)
+    if group.generator != UDP and (study.socket != pacing or study.udp != joined):
+        raise ValueError(
+            f"{where} takes {group.generator}, which has a rate alone, and iperf3 gso with gro"
+        )
+    if group.generator != UDP and study.latency.probe != "none":
+        raise ValueError(f"latency: {where} takes {group.generator}, which has no probe")
+    if study.udp.gso and study.udp.fragment:
+        raise ValueError("udp: gso and fragment exclude each other")
+    if not study.udp.fragment:
+        size_B, hint = group.record_length_B, "see `udp.fragment`"
+        _check_packet(study, group, size_B, f"{where}: record_length_B", hint)
