@@ -11,19 +11,15 @@ import tempfile
 import time
 import traceback
 import warnings
-import zipfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
-from imports.test_import_damage import imports_or_refuses
 from measure import scripted
 
-from netlab.bundle.pack import stated_versions, unpacked
-from netlab.bundle.verify import changed_files
 from netlab.errors import NetlabError
-from netlab.fleet.inventory import load_inventory
 from netlab.generators.tools import TransferRequest, tool_named
 from netlab.generators.trial import audit_counts, flow_of, parse_answers
 from netlab.hosts import host, path
@@ -32,30 +28,8 @@ from netlab.measure.record import interval_rows
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import checked, joined, read
 from netlab.results.store import read_log
-from netlab.survey import probe
 
-HOSTS = b"""netlab: 1
-hosts:
-  a: {address: 192.0.2.1, user: u, port: 22, groups: [rack], labels: {site: x}}
-  b: {data_address: 198.51.100.2, interface: eth0, address: b.example}
-pairs: [[a, b]]
-"""
-ALIASES = (
-    b"Host a c b*\n  HostName a.example\n  Port 22\n  User u\n  IdentityFile ~/k\n"
-    b"Match host b\n  User %h\n"
-)
 FACTS = b"hostname a\ncpus 4\nmemory_kB 12\nlink_speed_Mbps -1\nmtu_B 1500\nnuma_node 0\n"
-
-
-def bundled() -> bytes:
-    """A bundle of four small files."""
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("ro-crate-metadata.json", '{"@graph": [{"@type": "File", "@id": "a"}]}')
-        archive.writestr("manifest-sha256.txt", f"{'0' * 64}  study.yml\n")
-        archive.writestr("provenance.json", '{"reported_with": {"netlab": "0.1.0"}}')
-        archive.writestr("study.yml", "netlab: 1\n")
-    return sink.getvalue()
 
 
 ROWS = {
@@ -77,18 +51,8 @@ def stored() -> bytes:
     return sink.getvalue()
 
 
-def read_bundle(file: Path) -> None:
-    with unpacked(file) as directory:
-        list(map(str, changed_files(directory)))
-        stated_versions(directory)
-
-
-def read_import(file: Path) -> None:
-    imports_or_refuses(file.read_bytes())
-
-
 def recorded(name: str) -> bytes:
-    return (Path(__file__).parent / "imports" / "recorded" / name).read_bytes()
+    return (Path(__file__).parent / "outputs" / "recorded" / name).read_bytes()
 
 
 class Said:
@@ -137,15 +101,6 @@ def read_run_of_a_tool(file: Path) -> None:
 PING = (
     b"5 packets transmitted, 5 received, 0% packet loss\nrtt min/avg/max = 0.031/0.042/0.061 ms\n"
 )
-SURVEY = Path(__file__).parent / "survey" / "recorded" / "virtual-machine.txt"
-"""Texts of ip, ethtool, tc and others."""
-
-
-def read_survey(file: Path) -> None:
-    for interface in probe.parse("there", file.read_text("utf-8", "replace")).interfaces:
-        interface.text()
-
-
 LOG = (
     b'{"campaign": "20260105T100000Z", "key": "cd56", "started_at": "2026-01-05T10:00:00+00:00",'
     b'"study": "two-racks", "study_digest": "0123456789abcdef", "version": "0.1.0",'
@@ -155,21 +110,21 @@ LOG = (
 READERS: dict[str, tuple[Callable[[Path], object], Callable[[], bytes]]] = {
     "store": (lambda file: read(file, COLUMNS), stored),
     "campaign": (lambda file: read_log(file.parents[2], "c"), lambda: LOG),
-    "bundle": (read_bundle, bundled),
-    "inventory": (lambda file: load_inventory(file, format="netlab"), lambda: HOSTS),
-    "aliases": (lambda file: load_inventory(file, format="ssh"), lambda: ALIASES),
     "facts": (
         lambda file: host.parsed_facts(file.read_text("utf-8", "replace"), "eth0"),
         lambda: FACTS,
     ),
-    "JSON of a tool": (read_import, lambda: recorded("iperf3-parallel.json")),
-    "lines of a tool": (read_import, lambda: recorded("iperf2-parallel.txt")),
     "run of a tool": (read_run_of_a_tool, lambda: recorded("iperf3-study-server.json")),
-    "survey": (read_survey, SURVEY.read_bytes),
     "ping": (lambda file: path.parse(file.read_text("utf-8", "replace"), ""), lambda: PING),
     "answers": (read_answers, lambda: b'{"event": "ready", "run": 1}\n{"event": "x"}\n'),
 }
-"""Reader of a file, and what it reads."""
+"""Reader of a file, and what it reads; those of wings stand beside the tests of each."""
+OPENED = ["store", "campaign"]
+"""Readers that open the file themselves, where a FIFO may lie in its place."""
+for own in sorted(Path(__file__).parent.glob("*/readers.py")):
+    wing = import_module(f"{own.parent.name}.readers")
+    READERS |= wing.READERS
+    OPENED += getattr(wing, "OPENED", ())
 
 TOKENS = (
     *(b"", b"\0", b"\n", b"\xff", b"\x1b[2J", "é²٣".encode(), b"9" * 5000, b"-1", b"1e999"),

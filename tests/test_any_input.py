@@ -25,7 +25,7 @@ def test_any_bytes_are_read_or_refused(reader, tmp_path_factory, changes, other)
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize("reader", ["store", "campaign", "bundle", "inventory", "aliases"])
+@pytest.mark.parametrize("reader", any_input.OPENED)
 def test_a_fifo_in_place_of_a_file_does_not_block_its_reader(reader, tmp_path):
     fifo = any_input.file_in(tmp_path)
     os.mkfifo(fifo)

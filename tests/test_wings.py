@@ -25,6 +25,25 @@ def test_the_line_of_a_command_in_the_help_is_the_beginning_of_its_own_help():
         assert whole.get_short_help_str(10_000) == listed.summary, name
 
 
+OFFERED = {
+    "bundle": "bundle publish rerun verify",
+    "fleet": "Fleet fleet",
+    "imports": "import import_files",
+    "longpath": "",
+    "openlab": "claims document load_published",
+    "qualify": "bench calibrate",
+    "search": "autotune mlrsearch screen",
+    "survey": "init measure",
+}
+"""Commands and attributes of `import netlab`."""
+
+
+def test_each_wing_offers_the_commands_and_names_that_people_know():
+    for name, wing in wings.wings().items():
+        if name in OFFERED:
+            assert sorted({*wing.commands, *wing.names}) == OFFERED[name].split()
+
+
 def test_a_wing_of_another_package_reads_a_file_and_adds_a_page(tmp_path):
     folder, home = tmp_path / "packages", tmp_path / "home"
     folder.mkdir()

@@ -9,7 +9,6 @@ import pytest
 import synthetic
 from calibrated_samples import CELLS, RATE, ROUND_TRIPS
 from matplotlib.container import ErrorbarContainer
-from refusals import refused
 
 from netlab import study as studies
 from netlab.analysis import answers
@@ -18,9 +17,7 @@ from netlab.charts.chart import show
 from netlab.charts.drawing import data_of, mtu_styles
 from netlab.charts.experiments import rates, round_trips
 from netlab.charts.forest import differences
-from netlab.errors import BadInput
 from netlab.files.paths import data_dir
-from netlab.fleet.charts import host_matrix
 from netlab.report import compare as tables
 
 # Generators beside netlab's: every comparison is a dot with its interval.
@@ -147,34 +144,3 @@ def test_a_round_trip_has_a_row_and_each_load_a_dot():
     ax = round_trips(pd.DataFrame(ROUND_TRIPS))
     assert dots(ax, "idle") == [60.0, 60.0] and dots(ax, "500 Mb/s") == [80.0, 80.0]
     assert "20 ms, 500 Mb/s: +80 µs (+53 to +115), within" in show(ax).alt
-
-
-# Matrix of hosts: every link has its place, and slow directions have a mark.
-
-LINKS = pd.DataFrame(
-    [("a", "b", 0.8, 1.1), ("b", "a", 1.1, 0.8), ("a", "c", 1.0, None), ("c", "b", 1.3, None)],
-    columns=["sender", "receiver", "share", "reverse"],
-)
-
-
-def test_a_link_is_at_its_sender_and_receiver_and_others_are_blank():
-    ax = host_matrix(LINKS)
-    mesh = ax.collections[0]
-    values = mesh.get_array().reshape(3, 3)
-    assert values[0, 1] == pytest.approx(80) and values[2, 1] == pytest.approx(130)
-    assert values.mask.sum() == 5
-    assert mesh.norm.vmin + mesh.norm.vmax == pytest.approx(200)
-    (marks,) = ax.lines
-    assert [(x // 1, y // 1) for x, y in zip(*marks.get_data(), strict=True)] == [(1, 0)]
-
-
-def test_the_alt_text_names_the_slowest_links_and_counts_asymmetric_ones():
-    chart = show(host_matrix(LINKS))
-    assert "4 links between 3 hosts" in chart.alt
-    assert "a to b 80 %, a to c 100 %, b to a 110 %" in chart.alt
-    assert "1 of 4 are slower than their other direction" in chart.alt
-
-
-def test_no_links_are_refused():
-    with refused(BadInput, "E-CHARTS-010"):
-        host_matrix(LINKS.iloc[:0])

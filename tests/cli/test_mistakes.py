@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,22 +9,15 @@ from types import SimpleNamespace
 import click
 import pytest
 import yaml
-from click.testing import CliRunner, Result
-from lab_study import lab_study
+from command_mistakes import OUTER, cannot_go_on, netlab, ssh_study
 from openlab import OPENLAB as STUDY
 from refusals import refused
 
-from netlab.cli import main
 from netlab.cli.options import asked_outer
 from netlab.errors import BadInput, NetlabError, Unsupported
 from netlab.experiment import endpoint, preflight
 from netlab.face import parts
-from netlab.study import Study, load
-from netlab.survey import init
-
-
-def netlab(*argv: str) -> Result:
-    return CliRunner().invoke(main, argv)
+from netlab.study import load
 
 
 def written(tmp_path: Path, change) -> Path:
@@ -61,22 +53,8 @@ def test_bad_input_is_one_message_with_file_key_and_value_and_exit_code_2(tmp_pa
     assert "mine.yml" in line and key in line and value.lower() in line.lower()
 
 
-LAB = {"left": {"kind": "lab"}, "right": {"kind": "lab"}}
-CABLE = {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}}
-OUTER = lab_study(LAB, CABLE, "kernels").model_copy(update={"outer": {"kernel": ("smp", "up")}})
-
-
-def ssh_study() -> Study:
-    """A study of two hosts that do not exist."""
-    host = {"kind": "ssh", "address": "no-such-host.invalid"}
-    ends = [("here", "127.0.0.1"), ("there", "127.0.0.2")]
-    path = [{"host": name, "address": at, "interface": "lo"} for name, at in ends]
-    return lab_study({"here": host, "there": host}, {"p": {"ends": path}}, "remote")
-
-
 ENDS = [
     ("run openlab-2033", 2, "openlab-2033 | openlab-2003"),
-    ("autotune lab --study no-such", 2, "no-such"),
     ("check openlab-2003 --rounds 0", 2, "rounds"),
     ("check openlab-2003 --seconds nan", 2, "seconds"),
     ("check openlab-2003 --seed -1", 2, "seed"),
@@ -87,31 +65,6 @@ ENDS = [
     ("tune plan openlab-2003 --path moon", 2, "moon | 64-64"),
     # an unknown tuning of the study
     *((f"{command} turbo.yml", 2, "turbo") for command in ("check", "tune plan", "run", "study")),
-    ("autotune a-b --study turbo.yml", 2, "turbo"),
-    # a search
-    ("autotune nowhere --study lab.yml", 2, "a-b"),
-    ("autotune a-b --study lab.yml --seconds 3", 2, "seconds"),
-    ("autotune a-b --study lab.yml --seconds nan", 2, "seconds"),
-    ("autotune a-b --study lab.yml --seconds soon", 2, "soon"),
-    ("autotune a-b --study lab.yml --tuning fast", 2, "tuning"),
-    ("autotune a-b --study lab.yml --sender c", 2, "sender"),
-    ("autotune a-b --study lab.yml --mtu 1", 2, "mtu"),
-    ("autotune a-b --study lab.yml --streams 0", 2, "streams"),
-    ("autotune a-b --study lab.yml --chart x.pdf", 2, "chart"),
-    ("autotune a-b --study lab.yml --output x.json", 2, "output"),
-    ("autotune a-b --study lab.yml --for luck", 2, "luck"),
-    # a screen
-    ("screen lab.yml --tuning openlab-2003-full --output best.txt", 2, "E-CLI-025"),
-    ("screen lab.yml --tuning openlab-2003-full --same-within 200", 2, "E-SCREEN-006"),
-    ("screen lab.yml --tuning openlab-2003-full --group other", 2, "E-SCREEN-010"),
-    ("screen lab.yml --tuning openlab-2003-full --seconds 0", 2, "E-"),
-    # two hosts
-    ("measure left", 2, "E-CLI-035"),
-    ("measure a@b@c right", 2, "E-SURVEY-009"),
-    ("measure me@left left", 2, "E-SURVEY-004"),
-    ("measure left right --streams 0", 2, "0 is not in the range"),
-    ("init left '-x y' -o a.yml", 2, "No such option"),
-    ("init me@left left -o a.yml", 2, "E-SURVEY-004"),
     # a level that a person sets
     *(
         (f"{command} outer.yml --results r {options}", 2, f"{code} | outer.")
@@ -129,19 +82,7 @@ ENDS = [
 
 @pytest.mark.parametrize(("argv", "code", "words"), ENDS)
 def test_a_command_that_cannot_go_on_says_why(tmp_path, monkeypatch, argv, code, words):
-    monkeypatch.chdir(tmp_path)
-    turbo = lab_study().model_dump(mode="json")
-    turbo["tunings"].append({"name": "turbo", "mtus_B": [1500]})
-    studies = {"lab": lab_study(), "remote": ssh_study(), "outer": OUTER}
-    contents = {name: study.model_dump(mode="json") for name, study in studies.items()}
-    for name, content in {**contents, "turbo": turbo}.items():
-        Path(f"{name}.yml").write_text(yaml.safe_dump(content))
-    before = set(tmp_path.iterdir())
-    done = netlab(*shlex.split(argv))
-    assert (done.exit_code, done.stdout) == (code, "")
-    assert all(word in done.stderr for word in words.split(" | "))
-    assert "Traceback" not in done.stderr
-    assert code == 1 or set(tmp_path.iterdir()) == before
+    cannot_go_on(tmp_path, monkeypatch, argv, code, words)
 
 
 def test_check_finds_an_unreachable_host_and_fails(tmp_path):
@@ -218,42 +159,6 @@ def test_a_study_without_a_short_form_of_its_own_gets_one(tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
     assert seen[0].name == "openlab-2003-quick"
     assert seen[0].timing.rounds == 3
-
-
-# An SSH name on the command line becomes the keys of a study's host.
-
-NAMES = {
-    "left": ("left", None, None),
-    "me@left.example.org": ("left.example.org", "me", None),
-    "left:2222": ("left", None, 2222),
-    "me@192.0.2.1:22": ("192.0.2.1", "me", 22),
-    "2001:db8::1": ("2001:db8::1", None, None),
-    "me@2001:db8::1": ("2001:db8::1", "me", None),
-    "me@[2001:db8::1]:2222": ("2001:db8::1", "me", 2222),
-}
-
-
-@pytest.mark.parametrize(("text", "parts"), NAMES.items())
-def test_a_name(text, parts):
-    found = init.login_of(text, "key")
-    assert (found["address"], found["user"], found["port"]) == parts
-    assert found["identity_file"] == "key"
-
-
-@pytest.mark.parametrize("text", ["", "me@", "a@b@c", "left:port"])
-def test_what_is_no_name(text):
-    with refused(BadInput, "E-SURVEY-009"):
-        init.login_of(text)
-
-
-def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    empty = {"open_all": None, "find_paths": (), "findings": (), "study_text": ""}
-    monkeypatch.setattr(init, "survey", lambda host: SimpleNamespace(boot_id=host.name))
-    for name, found in empty.items():
-        monkeypatch.setattr(init, name, lambda *_, found=found: found)
-    hosts = ({"address": "left"}, {"address": "right"})
-    with refused(BadInput, "E-SURVEY-005", match="No such file or directory"):
-        init.init_study(hosts, output=tmp_path / "none" / "a.yml")
 
 
 def test_a_level_is_asked_for_on_a_terminal_alone(monkeypatch):

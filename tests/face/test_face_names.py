@@ -9,6 +9,7 @@ from importlib import resources
 import pytest
 
 import netlab
+from netlab import wings
 
 IMPORT_CPU_S = 0.3
 
@@ -19,11 +20,11 @@ def run(code: str) -> str:
 
 
 def test_the_names_are_few():
-    assert dir(netlab) == [
-        *("Fleet", "Results", "Study", "__version__", "check_parameters", "claims", "compare"),
-        *("concat", "document", "export", "import_files", "load_published", "palette", "show"),
-        *("theme", "transfer"),
+    core = [
+        *("Results", "Study", "__version__", "check_parameters", "compare", "concat", "export"),
+        *("palette", "show", "theme", "transfer"),
     ]
+    assert dir(netlab) == sorted([*core, *wings.names()])
 
 
 def test_importing_is_quick():
@@ -39,7 +40,7 @@ CODE = {
     f"import sys, netlab; {LOADED.format(HEAVY)}": "[]",
     "import sys, netlab; netlab.Study('openlab-2003').plan(); "
     + LOADED.format(("matplotlib", "papermill", "fabric")): "[]",
-    "import sys, netlab; netlab.check_parameters({}); netlab.claims(); "
+    "import sys, netlab; netlab.check_parameters({}); "
     + LOADED.format(("seaborn", "scipy", "papermill")): "[]",
 }
 

@@ -17,7 +17,7 @@ from netlab.measure.exchange import Request
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.outputs.records import Sample
 
-RECORDED = Path(__file__).parents[1] / "imports" / "recorded"
+RECORDED = Path(__file__).parents[1] / "outputs" / "recorded"
 PRINTED = {
     "iperf3": ("iperf3-study-client.json", "iperf3-study-server.json"),
     "iperf2": ("iperf2-study-client.txt", "iperf2-study-server.txt"),

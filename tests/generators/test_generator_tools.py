@@ -17,7 +17,7 @@ from netlab.generators.tools import (
 from netlab.generators.trial import flow_of, parse_answers
 from netlab.measure.exchange import Request
 
-RECORDED = Path(__file__).parents[1] / "imports" / "recorded"
+RECORDED = Path(__file__).parents[1] / "outputs" / "recorded"
 REQUEST = Request(4, 131072, "cubic", False, "copy", 0, 2000, 100, False)
 BY_NAME = {tool.name: tool for tool in TOOLS}
 

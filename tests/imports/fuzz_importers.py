@@ -1,7 +1,7 @@
-"""Fuzz target of the importers; the corpus is `recorded/`.
+"""Fuzz target of the importers; the corpus is that of the recorded outputs.
 
     uv run --with atheris python tests/imports/fuzz_importers.py \
-        NEW_CORPUS tests/imports/recorded -max_total_time=600
+        NEW_CORPUS tests/outputs/recorded -max_total_time=600
 
 Arguments are libFuzzer's. A finding is an exception other than a refusal that names its line, or an
 imported value out of its bounds."""
@@ -15,7 +15,7 @@ from types import FunctionType
 import atheris
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
-from imports.test_import_damage import imports_or_refuses  # noqa: E402
+from imports.readers import imports_or_refuses  # noqa: E402
 
 if __name__ == "__main__":
     for name, module in sorted(sys.modules.items()):

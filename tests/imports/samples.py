@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = Path(__file__).parents[1] / "outputs" / "recorded"
 
 REFUSED = {
     *("iperf3-refused.json", "iperf3-killed.json", "iperf3-text-refused.txt"),

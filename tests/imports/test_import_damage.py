@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from imports.readers import imports_or_refuses
 from imports.samples import ACCEPTED, RECORDED, TEXTS
 
 from netlab.errors import BadInput
-from netlab.imports.formats import ReadFile, format_of, parse, text_of
+from netlab.imports.formats import ReadFile, parse
 from netlab.imports.into_store import Facts, interval_rows_of, row_of
-from netlab.outputs.records import MAX_COUNT, MAX_SECONDS, Record
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
 
@@ -30,30 +30,6 @@ names = st.sampled_from(sorted(CONTENT))
 bounded = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
-
-
-def imports_or_refuses(content: bytes) -> tuple[Record, ...] | None:
-    try:
-        text = text_of(content)
-        runs = format_of(text).parse(text)
-    except BadInput as error:
-        runs = (error,)
-    for error in runs:
-        if not isinstance(error, BadInput):
-            continue
-        assert re.search(r"^line \d+: .{4,}", str(error), re.DOTALL), str(error)
-        assert int(error.where.split()[1]) <= content.count(b"\n") + content.count(b"\r") + 1 or (
-            content.startswith(b"\x1f\x8b")
-        )
-    records = tuple(run for run in runs if isinstance(run, Record))
-    assert runs
-    for record in records:
-        for flow in record.flows:
-            assert 0 <= flow.goodput_MBps < 1e12 and 0 < flow.window_s <= MAX_SECONDS
-            assert flow.window_B is None or 0 <= flow.window_B < MAX_COUNT
-            for sample in flow.samples:
-                assert sample.interval_s > 0 and 0 <= sample.bytes < MAX_COUNT
-    return records if records == runs else None
 
 
 def without_a_line(content: bytes, draw: Callable) -> bytes:

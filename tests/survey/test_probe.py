@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import NetlabError, RunError
+from netlab.hosts import stack
 from netlab.hosts.host import Completed
+from netlab.survey import probe
 from netlab.survey.findings import findings
 from netlab.survey.init import find_paths, joined
 from netlab.survey.probe import (
@@ -322,3 +324,7 @@ def test_a_point_to_point_address_reaches_its_peer_only():
 def test_no_connection_or_no_such_address_lists_the_addresses(data, code, said):
     with refused(NetlabError, code, match=said):
         found(LEFT, RIGHT, {}, data=data)
+
+
+def test_a_survey_reads_the_stack_of_interfaces_as_facts_do():
+    assert stack.SCRIPT in probe.SCRIPT

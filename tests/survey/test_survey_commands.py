@@ -1,0 +1,62 @@
+"""Commands that find the path between two hosts: mistakes, and names of hosts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from command_mistakes import cannot_go_on
+from refusals import refused
+
+from netlab.errors import BadInput
+from netlab.survey import init
+
+ENDS = [
+    ("measure left", 2, "E-CLI-035"),
+    ("measure a@b@c right", 2, "E-SURVEY-009"),
+    ("measure me@left left", 2, "E-SURVEY-004"),
+    ("measure left right --streams 0", 2, "0 is not in the range"),
+    ("init left '-x y' -o a.yml", 2, "No such option"),
+    ("init me@left left -o a.yml", 2, "E-SURVEY-004"),
+]
+
+
+@pytest.mark.parametrize(("argv", "code", "words"), ENDS)
+def test_a_command_that_cannot_go_on_says_why(tmp_path, monkeypatch, argv, code, words):
+    cannot_go_on(tmp_path, monkeypatch, argv, code, words)
+
+
+# An SSH name on the command line becomes the keys of a study's host.
+
+NAMES = {
+    "left": ("left", None, None),
+    "me@left.example.org": ("left.example.org", "me", None),
+    "left:2222": ("left", None, 2222),
+    "me@192.0.2.1:22": ("192.0.2.1", "me", 22),
+    "2001:db8::1": ("2001:db8::1", None, None),
+    "me@2001:db8::1": ("2001:db8::1", "me", None),
+    "me@[2001:db8::1]:2222": ("2001:db8::1", "me", 2222),
+}
+
+
+@pytest.mark.parametrize(("text", "parts"), NAMES.items())
+def test_a_name(text, parts):
+    found = init.login_of(text, "key")
+    assert (found["address"], found["user"], found["port"]) == parts
+    assert found["identity_file"] == "key"
+
+
+@pytest.mark.parametrize("text", ["", "me@", "a@b@c", "left:port"])
+def test_what_is_no_name(text):
+    with refused(BadInput, "E-SURVEY-009"):
+        init.login_of(text)
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    empty = {"open_all": None, "find_paths": (), "findings": (), "study_text": ""}
+    monkeypatch.setattr(init, "survey", lambda host: SimpleNamespace(boot_id=host.name))
+    for name, found in empty.items():
+        monkeypatch.setattr(init, name, lambda *_, found=found: found)
+    hosts = ({"address": "left"}, {"address": "right"})
+    with refused(BadInput, "E-SURVEY-005", match="No such file or directory"):
+        init.init_study(hosts, output=tmp_path / "none" / "a.yml")
