@@ -116,6 +116,24 @@ def _key(source: ReadFile, record: Record) -> str:
     return hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest()
 
 
+def _identity(record: Record) -> str | None:
+    """Identity of a test, in any copy of its report and at both ends; None if unknown.
+
+    Rounded figures of two tests that began within the same second may be equal.
+    """
+    if record.test_id:
+        return f"{record.tool} {record.test_id}"
+    if record.started_unix_s is None or record.rounded:
+        return None
+    return hashlib.sha256(repr(replace(record, line=0)).encode()).hexdigest()
+
+
+def _completeness(record: Record) -> tuple[bool, bool]:
+    """Order of several reports of a test: first one that has the receiver's count and the MTU."""
+    sender_only = any(flow.measured_at == "sender" for flow in record.flows)
+    return sender_only, record.mss_B is None and record.path_mtu_B is None
+
+
 def _fact(facts: Facts, where: str, name: str, own: Any, *, needed: bool = False) -> Any:
     """A value of the file, else the user's."""
     stated, option = getattr(facts, name), f"--{name.removesuffix('_B').replace('_', '-')}"
@@ -193,6 +211,7 @@ def row_of(
         "unknown": unknown,
         **({"latency_ms": latency_ms} if latency_ms else {}),
         **({"told": record.extras} if record.extras else {}),
+        **({"test": test} if (test := _identity(record)) else {}),
     }
     # the ICMP latency beside the streams, else the first of the others
     ping = next((name for name in latency_ms if "ICMP" in name), next(iter(latency_ms), ""))
@@ -410,28 +429,37 @@ def import_files(
         rows: list[dict] = []
         intervals: list[dict] = []
         ways: dict[bool, Path] = {}
+        tests = _tests(before)
+        ids: dict[Path, list[str]] = {source.path: [] for source in sources}
+        errors = {source.path: list(source.refused) for source in sources}
+        for source, record in _in_order(sources):
+            if _key(source, record) in keys:
+                continue
+            test = _identity(record)
+            try:
+                if test in tests:
+                    reason = f"the same test as in {printable(tests[test])}, which counts once"
+                    where = f"{source.path}: line {record.line}"
+                    raise BadInput(reason, where=where, code="E-IMPORT-170")
+                given = facts
+                known = (one.client_sends for one in source.records)
+                first_way = next((way for way in known if way is not None), None)
+                if record.client_sends in (None, first_way):
+                    _check_way(record, source, ways)
+                else:  # such as the second run of iperf 2's -r
+                    given = facts.turned
+                rows.append(row_of(record, source, given, round_of, groups))
+            except BadInput as error:
+                errors[source.path].append(error)
+                continue
+            if test:
+                tests[test] = f"{source.path}: line {record.line}"
+            ids[source.path].append(rows[-1]["run_id"])
+            intervals += interval_rows_of(ids[source.path][-1], record)
         for source in sources:
-            ids, errors = [], list(source.refused)
-            old = keys.intersection(_key(source, record) for record in source.records)
-            known = (one.client_sends for one in source.records if one.client_sends is not None)
-            first_way = next(known, None)
-            for record in source.records:
-                if _key(source, record) in old:
-                    continue
-                try:
-                    given = facts
-                    if record.client_sends in (None, first_way):
-                        _check_way(record, source, ways)
-                    else:  # such as the second run of iperf 2's -r
-                        given = facts.turned
-                    rows.append(row_of(record, source, given, round_of, groups))
-                except BadInput as error:
-                    errors.append(error)
-                    continue
-                ids.append(rows[-1]["run_id"])
-                intervals += interval_rows_of(ids[-1], record)
-            refused = tuple(errors)
-            done(Outcome(source.path, source.kind, tuple(ids), refused, source.sha256, bool(old)))
+            old = any(_key(source, record) in keys for record in source.records)
+            new, refused = tuple(ids[source.path]), tuple(errors[source.path])
+            done(Outcome(source.path, source.kind, new, refused, source.sha256, old))
         block_id = None
         if rows:
             names = "".join(sorted(row["provenance_key"] for row in rows))
@@ -443,6 +471,28 @@ def import_files(
             check(pd.concat([before, new], ignore_index=True) if len(before) else new)
             store.write(block_id, runs, intervals=frame_of(intervals, INTERVAL_COLUMNS))
     return Imported(block_id, tuple(outcomes.values()))
+
+
+def _tests(runs: pd.DataFrame) -> dict[str | None, str]:
+    """Files of the imported tests of runs by their identity."""
+    texts = runs["provenance"][runs["run_id"].str.startswith(IMPORTED)]
+    imported = (parse_json(text, "provenance")["imported"] for text in texts)
+    return {one["test"]: f"{one['file']}: line {one['line']}" for one in imported if "test" in one}
+
+
+def _in_order(sources: Iterable[ReadFile]) -> list[tuple[ReadFile, Record]]:
+    """All records as they are in the files, then those of tests that another has more of."""
+    each = [(source, record) for source in sources for record in source.records]
+    best: dict[str, Record] = {}
+    for _, record in each:
+        if test := _identity(record):
+            best[test] = min(best.get(test, record), record, key=_completeness)
+
+    def second(one: tuple[ReadFile, Record]) -> bool:
+        test = _identity(one[1])
+        return test is not None and best[test] is not one[1]
+
+    return sorted(each, key=second)
 
 
 def _check_way(record: Record, source: ReadFile, ways: dict[bool, Path]) -> None:

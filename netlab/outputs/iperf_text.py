@@ -472,6 +472,7 @@ _FACTS = {
     "mss_B": re.compile(r"TCP MSS: (\d{1,6}) .*"),
     "record_length_B": re.compile(r"Starting Test: .* (\d{1,10}) byte blocks.*"),
     "started": re.compile(r"Time: \w{3}, (\d\d \w{3} \d{4} \d\d:\d\d:\d\d) (?:GMT|UTC)"),
+    "cookie": re.compile(r"Cookie: (\w{1,80})"),
     "congestion": re.compile(r"snd_tcp_congestion ([\w-]{1,40})"),
     "pacing": re.compile(
         r"(?:.*\biperf3 .*(?: -b *|--bitrate[ =]|--fq-rate[ =])|Target Bitrate: )"
@@ -593,6 +594,7 @@ class Iperf3Run(PrintedRun):
             pacing_MBps=pacing_of(facts.get("pacing", "0")),
             retransmits=sum_of([one.retransmits for one in self._streams("sender", roles)]),
             rounded=True,
+            test_id=facts.get("cookie"),
         )
 
     def _streams(self, end: str, roles: Iterable[str]) -> list[Line]:

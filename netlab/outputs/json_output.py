@@ -133,6 +133,7 @@ def of_iperf3(doc: View) -> Record:
         sndbuf_B=start.known("sndbuf_actual") if buffer_B and (local_sends or both) else None,
         rcvbuf_B=start.known("rcvbuf_actual") if buffer_B and not local_sends else None,
         extras={"cpu_percent_of_one_core": spent} if cpu else {},
+        test_id=start.at("cookie").words() if "cookie" in start else None,
     )
 
 

@@ -154,6 +154,8 @@ class Record:
     rcvbuf_B: int | None = None
     rounded: bool = False
     extras: dict[str, object] = field(default_factory=dict)
+    test_id: str | None = None
+    """The tool's own id of the test, which both ends print."""
 
     @classmethod
     def of(cls, tool: str, line: int, flows: Sequence[Flow], **facts: Any) -> Record:

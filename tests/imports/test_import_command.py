@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shlex
@@ -55,7 +56,11 @@ def test_an_iperf3_file_needs_no_more_than_names(tmp_path):
     assert runs["sender_cpu_percent"].isna().all() and runs["acked_B"].isna().all()
 
 
-def test_every_recorded_file_becomes_a_row(tmp_path):
+OTHER_ENDS = {f"iperf3-{test}.json" for test in ("study-server", "threads-server", "server")}
+"""Reports of servers whose tests a client's file has too."""
+
+
+def test_every_recorded_test_becomes_a_row(tmp_path):
     silent = [
         n for n in ACCEPTED if n.startswith("nuttcp-") and not re.search("verbose|bytes|study", n)
     ]
@@ -69,8 +74,9 @@ def test_every_recorded_file_becomes_a_row(tmp_path):
         facts = Facts("old", *ends, mtu_B=9000, started_at="mtime", **more)
         import_files([RECORDED / name for name in names], facts, tmp_path)
     runs = Store(tmp_path).runs()
-    assert len(runs) == len(ACCEPTED) == runs["run_id"].nunique()
-    assert list(runs["order"]) == list(range(len(ACCEPTED)))
+    files = {imported(row)["file"] for row in runs.to_dict("records")}
+    assert files == set(ACCEPTED) - OTHER_ENDS and runs["run_id"].is_unique
+    assert list(runs["order"]) == list(range(len(files))) == list(range(len(runs)))
     assert (runs["goodput_MBps"].isna() == runs["sent_MBps"].notna()).all()
     assert (runs["goodput_MBps"].isna() == runs["flags"].eq("sender_only")).all()
     assert (runs["direction"] == "<->").sum() == 11
@@ -191,8 +197,10 @@ def test_runs_that_no_study_can_have_are_imported_and_named(tmp_path):
 
 def test_runs_that_differ_in_what_a_group_has_once_are_in_groups_of_their_own(tmp_path):
     text = BAD_FILES[0].read_text()
+    cookie = json.loads(text)["start"]["cookie"]
     for name, old, new in (("1", "", ""), ("2", '"cubic"', '"bbr"'), ("3", '"cubic"', '"mine"')):
-        (tmp_path / f"{name}.json").write_text(text.replace(old, new) if old else text)
+        another = text.replace(cookie, f"{cookie[:-1]}{name}")
+        (tmp_path / f"{name}.json").write_text(another.replace(old, new) if old else another)
     files = [tmp_path / f"{name}.json" for name in "123"]
     run(*files, *HOSTS, "--into", tmp_path / "out")
     run(RECORDED / "iperf2-tcp.txt", *HOSTS, *REST, "--into", tmp_path / "out")
@@ -255,6 +263,52 @@ def test_the_same_content_is_imported_once_and_is_skipped_later(tmp_path):
     result = run(RECORDED / "iperf3-tcp.json", *HOSTS, "--into", into)
     assert result.exit_code == 0 and "imported before" in result.output
     assert len(before) == 1 and Store(into).runs().equals(before)
+
+
+@pytest.mark.parametrize("order", [["c.json", "s.json"], ["s.json", "c.json"]])
+def test_a_test_that_both_ends_reported_counts_once(tmp_path, order):
+    """The client's report has the receiver's count and the MTU; the server's has no MTU."""
+    ends = {"c.json": "iperf3-study-client.json", "s.json": "iperf3-study-server.json"}
+    for name, recorded in ends.items():
+        (tmp_path / name).write_bytes((RECORDED / recorded).read_bytes())
+    into, files = tmp_path / "into", [tmp_path / name for name in order]
+    result = run(*files, *HOSTS, "--mtu", "9000", "--into", into)
+    assert result.exit_code == 4
+    assert f"the same test as in {tmp_path / 'c.json'}: line 1, which counts once" in result.output
+    (row,) = Store(into).runs().to_dict("records")
+    assert imported(row)["file"] == "c.json" and row["goodput_MBps"] > 0
+
+
+def test_the_server_s_report_of_an_imported_test_is_refused_another_day(tmp_path):
+    run(RECORDED / "iperf3-study-client.json", *HOSTS, "--into", tmp_path)
+    late = run(RECORDED / "iperf3-study-server.json", *HOSTS, "--mtu", "9000", "--into", tmp_path)
+    assert late.exit_code == 2, late.output
+    assert "iperf3-study-client.json: line 1, which counts once" in late.output
+    assert len(Store(tmp_path).runs()) == 1
+
+
+def test_where_the_client_s_report_cannot_be_imported_the_server_s_is(tmp_path):
+    """The client says a path MTU of 9000 B; the server says none."""
+    files = [RECORDED / f"iperf3-study-{end}.json" for end in ("client", "server")]
+    result = run(*files, *HOSTS, "--mtu", "1500", "--into", tmp_path)
+    assert result.exit_code == 4
+    (row,) = Store(tmp_path).runs().to_dict("records")
+    assert imported(row)["file"] == "iperf3-study-server.json"
+
+
+@pytest.mark.parametrize(
+    "name", ["iperf3-tcp.json", "flent-upload.flent.gz", "iperf3-text-bidir.txt"]
+)
+def test_a_copy_with_other_white_space_counts_once(tmp_path, name):
+    """Such as one that went through a mail, an editor, or a log that was collected twice."""
+    content = (RECORDED / name).read_bytes()
+    content = gzip.decompress(content) if name.endswith(".gz") else content
+    (tmp_path / "a").write_bytes(content)
+    (tmp_path / "b").write_bytes(content.replace(b"\n", b"\r\n") + b"\r\n")
+    into = tmp_path / "into"
+    result = run(tmp_path / "a", tmp_path / "b", *HOSTS, "--mtu", "9000", "--into", into)
+    assert result.exit_code == 4 and "which counts once" in result.output
+    assert len(Store(into).runs()) == 1
 
 
 def test_repeats_of_a_cell_count_on_from_import_to_import(tmp_path):
