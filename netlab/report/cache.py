@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,7 +26,8 @@ from netlab.charts.chart import Chart, show
 from netlab.charts.drawing import settings
 from netlab.files import paths
 from netlab.files.reading import open_regular, read_bytes
-from netlab.files.writing import json_text, parse_json, replaced
+from netlab.files.user_cache import Entries, cache_directory, key_of
+from netlab.files.writing import json_text, parse_json
 from netlab.study import Study
 from netlab.version import PACKAGE, version
 
@@ -35,25 +35,8 @@ FOLDER = "netlab-reports"
 DESIGN = (*CELL_KEYS, "table", "direction", "path")
 """Columns of cells and runs that say what was to be measured."""
 
-KEPT_DAYS = 30
-"""An entry that no report used for this long is removed."""
-
-MARK_AFTER_S = 24 * 3600
-"""Age from which the use of an entry is noted again in its time."""
-
-_DIGEST_B = 32
 _SETTINGS = ("MPL", "NETLAB_", "PYTHON", "LC_", "LANG", "TZ")
 """Beginnings of the names of environment variables that a page may depend on."""
-
-
-def key_of(*parts: str | bytes) -> str:
-    """Digest of parts, each with its length: no two lists of parts have the same text."""
-    digest = hashlib.sha256()
-    for part in parts:
-        content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        digest.update(b"%d:" % len(content))
-        digest.update(content)
-    return digest.hexdigest()
 
 
 def tree_digest(directory: Path, without: Iterable[str] = ()) -> str:
@@ -111,31 +94,13 @@ def _packages(places: Iterable[str]) -> Iterator[tuple[str, int]]:
                     yield f"{place}/{entry.name}", entry.stat().st_mtime_ns
 
 
-class Cache:
-    """Entries by their keys; one that is damaged, or that another user could change, is absent."""
+class Cache(Entries):
+    """Parts of reports made before, by the digest of their inputs."""
 
     def __init__(self, directory: Path | None):
-        self._directory = directory if directory and _is_private(directory) else None
+        super().__init__(directory)
         self.made: list[str] = []
         """Kinds of the parts that were made anew, in their order."""
-
-    def get(self, key: str) -> bytes | None:
-        if self._directory is None:
-            return None
-        path = self._path(key)
-        try:
-            content = read_bytes(path)
-            if time.time() - path.stat().st_mtime > MARK_AFTER_S:
-                os.utime(path)
-        except OSError:
-            return None
-        digest, value = content[:_DIGEST_B], content[_DIGEST_B:]
-        return value if digest == hashlib.sha256(value).digest() else None
-
-    def put(self, key: str, value: bytes) -> None:
-        if self._directory is not None:
-            with suppress(OSError), replaced(self._path(key)) as partial:
-                partial.write_bytes(hashlib.sha256(value).digest() + value)
 
     def once(self, kind: str, inputs: Iterable[str | bytes], make: Callable[[], bytes]) -> bytes:
         """The value made before of equal inputs by the same program; else made, and stored."""
@@ -151,18 +116,6 @@ class Cache:
     def text(self, kind: str, inputs: Iterable[str | bytes], make: Callable[[], str]) -> str:
         return self.once(kind, inputs, lambda: make().encode()).decode()
 
-    def prune(self) -> None:
-        """Remove entries that were not used for long."""
-        before = time.time() - KEPT_DAYS * 24 * 3600
-        for path in self._directory.glob("*/*") if self._directory else ():
-            with suppress(OSError):
-                if path.stat().st_mtime < before:
-                    path.unlink()
-
-    def _path(self, key: str) -> Path:
-        assert self._directory is not None
-        return self._directory / key[:2] / key[2:]
-
 
 NOTHING_KEPT = Cache(None)
 """The cache of a report that is made afresh."""
@@ -176,12 +129,7 @@ def user_cache() -> Cache:
     """
     if _changed_since_start():
         return NOTHING_KEPT
-    stated = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        base = Path(stated) if os.path.isabs(stated) else Path.home() / ".cache"
-    except RuntimeError:  # no home directory
-        return NOTHING_KEPT
-    return Cache(base / FOLDER)
+    return Cache(cache_directory(FOLDER))
 
 
 def _changed_since_start() -> bool:
@@ -193,17 +141,6 @@ def _changed_since_start() -> bool:
         for path in PACKAGE.rglob("*")
         if path.suffix != ".pyc" and path.is_file()
     )
-
-
-def _is_private(directory: Path) -> bool:
-    """True for a directory of this user that nobody else can write to; made if it is missing."""
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = directory.lstat()
-    except OSError:
-        return False
-    mine = status.st_uid == os.geteuid() and not status.st_mode & 0o022
-    return mine and stat.S_ISDIR(status.st_mode) and os.access(directory, os.W_OK)
 
 
 # The cache of the report that is being made, for the charts of its pages.

@@ -25,9 +25,10 @@ from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.reading import read_bytes
+from netlab.files.user_cache import key_of
 from netlab.files.writing import replaced
 from netlab.notebooks.parameters import declared
-from netlab.report.cache import Cache, key_of, program, tree_digest, user_cache, using
+from netlab.report.cache import Cache, program, tree_digest, user_cache, using
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
 from netlab.report.front import front, picture

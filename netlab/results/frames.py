@@ -175,7 +175,7 @@ def write_derived(frame: pd.DataFrame, path: Path) -> None:
 
 def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...]) -> None:
     """Check a frame and write it atomically as Parquet with units in its metadata."""
-    table = _table_of(frame, columns)
+    table = table_of(frame, columns)
     try:
         _remove_abandoned(path)
         with replaced(path, durable=True) as partial, open(partial, "wb") as sink:
@@ -194,7 +194,7 @@ def write_batches(frames: Iterable[pd.DataFrame], path: Path, columns: tuple[Col
     try:
         for frame in frames:
             if len(frame):
-                table = _table_of(frame, columns)
+                table = table_of(frame, columns)
                 if writer is None:
                     writer = pyarrow.parquet.ParquetWriter(
                         path, table.schema, compression="zstd", write_page_checksum=True
@@ -207,7 +207,8 @@ def write_batches(frames: Iterable[pd.DataFrame], path: Path, columns: tuple[Col
     return rows
 
 
-def _table_of(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pyarrow.Table:
+def table_of(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pyarrow.Table:
+    """Check a frame, and return it with the units of its columns in the metadata."""
     table = pyarrow.Table.from_pandas(checked(frame, columns), preserve_index=False)
     units = {c.name: {"unit": c.unit, "meaning": c.meaning} for c in columns}
     return table.replace_schema_metadata(
@@ -232,7 +233,7 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
 
     Columns that an older schema version did not have are missing in every row.
     """
-    return _frame(raw(path), columns, path)
+    return frame_of_table(raw(path), columns, path)
 
 
 MOST_VALUES, MOST_TEXT_B = 400_000_000, 4 << 30
@@ -362,10 +363,12 @@ def frame_of_parts(tables: dict[Path, pyarrow.Table], columns: tuple[Column, ...
     for paths in alike.values():
         try:
             whole = pyarrow.concat_tables([tables[p] for p in paths], promote_options="default")
-            frames.append(_frame(whole, columns, paths[0], version=_version(tables[paths[0]])))
+            frames.append(
+                frame_of_table(whole, columns, paths[0], version=_version(tables[paths[0]]))
+            )
         except (NetlabError, pyarrow.ArrowException):
             # one by one, to name the file at fault
-            frames += [_frame(tables[path], columns, path) for path in paths]
+            frames += [frame_of_table(tables[path], columns, path) for path in paths]
     order = [path for paths in alike.values() for path in paths]
     lengths = [tables[path].num_rows for path in order]
     frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
@@ -380,9 +383,10 @@ def _version(table: pyarrow.Table) -> str:
     return (table.schema.metadata or {}).get(VERSION, b"?").decode()
 
 
-def _frame(
+def frame_of_table(
     table: pyarrow.Table, columns: tuple[Column, ...], path: Path, *, version: str = ""
 ) -> pd.DataFrame:
+    """Check the rows of a file that was read, also of an older schema version."""
     try:
         frame = table.to_pandas(ignore_metadata=True, types_mapper=_EXACT.get)
         older = (version or _version(table)) != str(SCHEMA_VERSION)

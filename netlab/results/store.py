@@ -7,11 +7,12 @@ import glob
 import json
 import os
 import re
+import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain, count
+from itertools import chain, count, filterfalse
 from pathlib import Path
 from typing import Literal
 
@@ -24,8 +25,10 @@ from pydantic import TypeAdapter
 from netlab.errors import BadInput, NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.writing import read_json, write_text
+from netlab.results import index
 from netlab.results.columns import BROKEN, TABLES, Column
 from netlab.results.frames import (
+    FEW_FILES,
     DamagedFile,
     frame_of,
     frame_of_parts,
@@ -34,6 +37,7 @@ from netlab.results.frames import (
     set_aside,
     write_atomically,
 )
+from netlab.results.index import COUNTING, INDEXED
 
 # Campaigns: each measures one study under one provenance; a later one supersedes, never deletes.
 #
@@ -218,10 +222,6 @@ class Damaged(UserWarning):
 CUT_COPY = "the results were copied while they were measured, or it was removed; copy them again"
 
 
-COUNTING = ("run_id", "started_at", "order", "flags", "goodput_MBps", "provenance_key")
-"""Columns that say which of the records of a run counts."""
-
-
 @dataclass(frozen=True)
 class Store:
     """The results of one study, in one directory.
@@ -282,12 +282,35 @@ class Store:
 
     def _parts(self, table: str, parts: Iterable[str], only: Collection[str] = ()) -> pd.DataFrame:
         """Rows of several parts, with the column ``part``; of some columns only, if named."""
+        parts = list(parts)
         columns = tuple(c for c in TABLES[table] if not only or c.name in only)
+        if table == "runs" and only and INDEXED.issuperset(only) and len(parts) > FEW_FILES:
+            return self._indexed(parts)[[*(c.name for c in columns), "part"]]
         tables = dict(self._files(table, parts, columns if only else None))
         if not tables:
             return frame_of([], columns).assign(part="")
         names = np.repeat([path.stem for path in tables], [t.num_rows for t in tables.values()])
         return frame_of_parts(tables, columns).assign(part=names)
+
+    def _indexed(self, parts: list[str]) -> pd.DataFrame:
+        """Rows of several parts with the columns of their index; a part that it lacks is read."""
+        begin_s, stored = time.time(), index.load(self.directory)
+        states = index.states_of({part: self._file("runs", part) for part in parts})
+        fresh = {part for part, state in states.items() if stored.states.get(part) == state}
+        known = stored.of(part for part in stored.counts if part in fresh)
+        tables = dict(self._files("runs", filterfalse(fresh.__contains__, parts), index.COLUMNS))
+        frames = [known.rows()] if known.counts else []
+        if tables:
+            names = np.repeat([path.stem for path in tables], [t.num_rows for t in tables.values()])
+            read = frame_of_parts(tables, index.COLUMNS).assign(part=names)
+            frames.append(read)
+        if len(tables) > FEW_FILES:
+            others = {*self.parts()}.difference(parts) | fresh
+            kept = stored.of(part for part in stored.counts if part in others)
+            index.save(self.directory, kept.joined(index.of_frame(read, states, begin_s)))
+        if not frames:
+            return frame_of([], index.COLUMNS).assign(part="")
+        return index.in_order(pd.concat(frames), parts)
 
     def records(
         self,
@@ -554,15 +577,24 @@ def summaries(directory: Path) -> list[CampaignSummary]:
     """Every campaign of a directory, oldest first; parts without one before them."""
     store = _store(directory)
     records = store.records(only=COUNTING)
-    by_origin = dict(list(records.groupby(records["part"].map(origin), sort=False)))
-    campaigns = ids(directory)
+    # counted by part: selecting the records of each campaign would take milliseconds for each
+    codes, names = pd.factorize(records["part"])
+    parts = list(map(str, names))
+    every = (np.ones(len(records)), records["flags"].fillna("") == "", records["superseded"])
+    counts = np.array([np.bincount(codes, mask, len(parts)) for mask in every], int).T
+    by_origin: dict[str, list[int]] = {}
+    for number, part in enumerate(parts):
+        by_origin.setdefault(origin(part), []).append(number)
+    sizes_B, campaigns = _sizes_B(store), ids(directory)
     sources = [name for name in (OLDER, IMPORTS) if name in by_origin]
     lost = sorted(by_origin.keys() - {OLDER, IMPORTS, *campaigns})
-    sizes_B = _sizes_B(store)
-    return [
-        _summary(store, name, by_origin.get(name, records[:0]), sizes_B)
-        for name in [*sources, *lost, *campaigns]
-    ]
+    found = []
+    for name in [*sources, *lost, *campaigns]:
+        own = by_origin.get(name, [])
+        found.append(
+            _summary(store, name, [parts[n] for n in own], counts[own].sum(axis=0), sizes_B)
+        )
+    return found
 
 
 def _sizes_B(store: Store) -> dict[str, int]:
@@ -579,25 +611,27 @@ def _sizes_B(store: Store) -> dict[str, int]:
 
 
 def _summary(
-    store: Store, campaign: str, records: pd.DataFrame, sizes_B: Mapping[str, int]
+    store: Store, campaign: str, parts: list[str], counts: np.ndarray, sizes_B: Mapping[str, int]
 ) -> CampaignSummary:
-    logged = folder(store.directory, campaign)
-    log, parts = None, records["part"].unique()
+    """Summary of a campaign by its parts, and its numbers of runs, valid and superseded ones."""
+    logged, log = folder(store.directory, campaign), None
     if (logged / "campaign.json").is_file():
         log = read_log(store.directory, campaign)
         texts = {name: getattr(log, name) for name in ("study", "study_digest", "started_at")}
     else:
-        names, first = ("study", "study_digest"), records["started_at"].min()
-        of = store._parts("runs", parts, names)
+        names = ("study", "study_digest")
+        of = store._parts("runs", parts, (*names, "started_at"))
+        first = of["started_at"].min()
         texts = {name: ", ".join(map(str, of[name].dropna().unique())) for name in names}
         texts["started_at"] = "" if pd.isna(first) else first.isoformat(timespec="seconds")
     files = [file for file in logged.glob("*") if file.is_file()]
+    runs, valid, superseded = map(int, counts)
     return CampaignSummary(
         campaign=campaign,
         **texts,
-        runs=len(records),
-        valid=int((records["flags"].fillna("") == "").sum()),
-        superseded=int(records["superseded"].sum()),
+        runs=runs,
+        valid=valid,
+        superseded=superseded,
         size_B=sum(file.stat().st_size for file in files)
         + sum(sizes_B.get(part, 0) for part in parts),
         log=log,

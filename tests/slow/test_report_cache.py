@@ -20,6 +20,7 @@ from netlab.analysis.measured import load_measured
 from netlab.charts import cells, measured
 from netlab.charts.chart import show
 from netlab.files import paths
+from netlab.files.user_cache import KEPT_DAYS, key_of
 from netlab.report import cache as caches
 from netlab.report.cache import NOTHING_KEPT, Cache, of_one, program, user_cache, using
 from netlab.report.pages import measured_pages
@@ -203,12 +204,12 @@ def test_a_cache_that_another_could_write_or_that_is_damaged_is_not_used(tmp_pat
 
 def test_entries_that_no_report_uses_are_removed(tmp_path):
     kept = Cache(tmp_path / "cache")
-    kept.put(caches.key_of("old"), b"old")
-    kept.put(caches.key_of("new"), b"new")
-    long_ago = time.time() - (caches.KEPT_DAYS + 1) * 24 * 3600
-    os.utime(kept._path(caches.key_of("old")), (long_ago, long_ago))
+    kept.put(key_of("old"), b"old")
+    kept.put(key_of("new"), b"new")
+    long_ago = time.time() - (KEPT_DAYS + 1) * 24 * 3600
+    os.utime(kept._path(key_of("old")), (long_ago, long_ago))
     kept.prune()
-    assert kept.get(caches.key_of("old")) is None and kept.get(caches.key_of("new")) == b"new"
+    assert kept.get(key_of("old")) is None and kept.get(key_of("new")) == b"new"
 
 
 def test_a_process_older_than_the_code_on_disk_uses_no_cache(tmp_path, monkeypatch):
@@ -230,6 +231,6 @@ def test_frames_that_differ_anywhere_have_other_digests():
               frame.set_index("b"), frame.replace("x", "y"), frame.astype({"b": "string"}),
               frame.head(1), frame["a"], frame["a"].tolist(), None, "a", b"a", 1, True,
               1.0]  # fmt: skip
-    keys = [caches.key_of(*caches._parts(one)) for one in others]
+    keys = [key_of(*caches._parts(one)) for one in others]
     assert len(set(keys)) == len(keys)
-    assert caches.key_of(*caches._parts(frame.copy())) == keys[0]
+    assert key_of(*caches._parts(frame.copy())) == keys[0]
