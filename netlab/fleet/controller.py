@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from netlab.errors import NetlabError
+from netlab.errors import NetlabError, printable
 from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import take, write_json
 from netlab.fleet.job import (
@@ -43,6 +43,8 @@ from netlab.fleet.plan import (
 
 LOCK, LOG = ".lock", "engine.log"
 LOG_LINES = 10
+FULL_B = 64 << 10
+"""Less free space than this, and records of a few jobs do not fit: the disk is full."""
 WATCH_S = 5.0
 """Time between two polls of a workflow that runs."""
 ORPHANS_S = 60.0
@@ -145,6 +147,10 @@ def _pass(folder: Path, watch: Callable[[], None]) -> None:
 
     before = started()
     code = _engine(folder, watch)
+    if code > 0 and _is_full(folder):
+        reason = "no space is left on its file system, and jobs cannot record their results"
+        remedy = "what they measured so far is complete: free some space and run it again"
+        raise NetlabError(f"{printable(str(folder))}: {reason}; {remedy}", code="E-FLEET-066")
     if code > 0 and started() == before:
         tail = read_text(folder / LOG, errors="replace").splitlines()
         raise NetlabError(
@@ -152,6 +158,12 @@ def _pass(folder: Path, watch: Callable[[], None]) -> None:
             + "\n".join(tail[-LOG_LINES:]),
             code="E-FLEET-034",
         )
+
+
+def _is_full(folder: Path) -> bool:
+    found = os.statvfs(folder)
+    without_inode = found.f_files > 0 and found.f_favail == 0
+    return without_inode or found.f_bavail * found.f_frsize < FULL_B
 
 
 def _engine(folder: Path, watch: Callable[[], None]) -> int:

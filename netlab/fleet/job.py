@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -24,7 +25,7 @@ from types import FrameType
 
 from netlab.errors import HostError, NetlabError, Unsupported, why
 from netlab.files.reading import open_regular, read_text
-from netlab.files.writing import parse_json, read_json, write_json
+from netlab.files.writing import names_file, parse_json, read_json, write_json
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, JobOutcome, read_plan
 from netlab.hosts.agent import HostLease
 
@@ -37,9 +38,14 @@ def log_event(folder: Path, event: str, **parts: object) -> None:
     at_s = time.time()
     stamp = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
     line = json.dumps({"at": stamp, "at_s": round(at_s, 3), "event": event, **parts}) + "\n"
-    # one write to a file opened for appending: lines of several processes do not mix
-    with open_regular(folder / EVENTS, "ab", buffering=0) as log:
-        log.write(line.encode())
+    with names_file(folder / EVENTS), open_regular(folder / EVENTS, "a+b", buffering=0) as log:
+        log.seek(-1 if log.seek(0, os.SEEK_END) else 0, os.SEEK_END)
+        # a line that a full disk cut off would take the next one with it
+        start = "" if log.read(1) in (b"", b"\n") else "\n"
+        content = (start + line).encode()
+        # one write to a file opened for appending: lines of several processes do not mix
+        if log.write(content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def read_events(folder: Path) -> Iterator[dict]:
@@ -172,6 +178,9 @@ def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
     except NetlabError as error:
         print(f"netlab: {error.with_code()}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        print(f"netlab: {error.filename or arguments.directory}: {why(error)}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGTERM
     return 0

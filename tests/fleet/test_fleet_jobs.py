@@ -232,3 +232,5 @@ def test_a_line_of_the_log_that_a_crash_cut_off_is_left_out(plan):
         log.write('{"event": "tw')
     assert [event["event"] for event in read_events(plan.folder)] == ["one"]
     assert json.loads((plan.folder / "events.jsonl").read_text().splitlines()[0])["at"]
+    log_event(plan.folder, "three")
+    assert [event["event"] for event in read_events(plan.folder)] == ["one", "three"]

@@ -158,3 +158,47 @@ def test_an_engine_that_cannot_start_is_an_error_with_the_end_of_its_log(tmp_pat
     with refused(NetlabError, "E-FLEET-034", match="engine.log"):
         run_fleet(plan, FleetOptions(), job_argv=job_argv(plan))
     assert events(plan, "campaign_ended")[0]["remaining"] == HOSTS
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """A disk of 1 MB: where it is seen from here, and words that run a command where it is mounted.
+
+    It is in a mount namespace of its own, which ends with the test.
+    """
+    place = tmp_path / "disk"
+    place.mkdir()
+    script = f"mount -t tmpfs -o size=1m disk {place} && echo mounted && exec sleep 3600"
+    words = ("unshare", "--mount", "sh", "-c", script)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None and holder.stdout.readline() == "mounted\n"
+            inside = ("nsenter", "--target", str(holder.pid), "--mount")
+            yield Path(f"/proc/{holder.pid}/root{place}"), (*inside, "--wd=/")
+        finally:
+            holder.kill()
+
+
+def test_a_full_disk_is_named_and_the_same_command_completes_later(small_disk, tmp_path, inventory):
+    disk, inside = small_disk
+    plan = planned(disk, inventory, rounds=ROUNDS, blocks=BLOCKS)
+    argv = (*inside, sys.executable, simulated_job.__file__, str(tmp_path / "disk"))
+    fill = disk / "fill"
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as first:
+        until_done(plan, 4, first)
+        with contextlib.suppress(OSError), fill.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(512))
+        _, complaint = first.communicate(timeout=WAIT_S)
+    assert first.returncode != 0
+    assert "disk/fleet: no space is left on its file system" in complaint, complaint
+    done = {job.job_id for job in plan.jobs} - {job.job_id for job in plan.remaining()}
+    assert 4 <= len(done) < len(plan.jobs)
+    fill.unlink()
+    subprocess.run(argv, check=True, timeout=WAIT_S)
+    assert not list(plan.remaining())
+    finished = [event["job"] for event in events(plan, "job_done")]
+    assert len(finished) == len(set(finished))
+    again = events(plan, "campaign_started")[1]["number"]
+    own = {event["job"] for event in events(plan, "job_done") if event["lease"] == again}
+    assert own == {job.job_id for job in plan.jobs} - done
