@@ -162,7 +162,14 @@ class Unsupported(NetlabError):
 
 
 class TuningError(NetlabError):
-    """A tuning could not be applied, verified or reverted."""
+    """A tuning could not be applied, verified or reverted.
+
+    ``host`` is the one that did not answer, or broke its protocol; empty for any other error.
+    """
+
+    def __init__(self, message: str, *, host: str = "", code: str | None = None):
+        self.host = host
+        super().__init__(message, code=code)
 
 
 class RunError(NetlabError):

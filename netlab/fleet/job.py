@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
-from netlab.errors import HostError, NetlabError, Unsupported, why
+from netlab.errors import NetlabError, Unsupported, why
 from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import names_file, parse_json, read_json, write_json
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, JobOutcome, read_plan
@@ -114,7 +114,7 @@ def run_job(plan: FleetPlan, job: FleetJob, measure: Measure) -> None:
     except (NetlabError, OSError) as error:
         failure = {"code": getattr(error, "code", None), "message": str(error)}
         # none for an error of the path or the study
-        named_hosts = error.host.split(", ") if isinstance(error, HostError) else []
+        named_hosts = getattr(error, "host", "").split(", ")
         blamed = [host for host in job.pair if host in named_hosts]
         write(FAILED, error=failure)
         log_event(folder, "job_failed", **named, **failure, hosts=blamed)

@@ -18,6 +18,7 @@ from netlab.files.writing import read_json, write_json
 from netlab.fleet.inventory import Pair
 from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, PairEnds, pair_id, pair_study
 from netlab.hosts.agent import HostLease, LeaseRefused
+from netlab.measure.exchange import silent_host
 from netlab.study import Study, schedule
 from netlab.survey.init import surveyed
 
@@ -86,8 +87,11 @@ def _measured(study: Study, visit: schedule.Visit, directory: Path, lease: HostL
 def outcome_of(runs: pd.DataFrame, measured: int, kept: int) -> JobOutcome:
     without = runs["goodput_MBps"].isna()
     if without.any():
-        reason = runs.loc[without, "message"].iloc[0]
-        text = f"{without.sum()} of {len(runs)} runs have no goodput, the first: {reason}"
+        reasons = runs.loc[without, "message"].fillna("")
+        text = f"{without.sum()} of {len(runs)} runs have no goodput, the first: {reasons.iloc[0]}"
+        silent = set(map(silent_host, reasons))
+        if len(silent) == 1 and "" not in silent:
+            raise HostError(silent.pop(), text, code="E-FLEET-067")
         raise NetlabError(text, code="E-FLEET-031")
     return JobOutcome(measured, kept, flagged=int((runs["flags"] != "").sum()))
 

@@ -214,6 +214,16 @@ KEYS = {
 _OPTION = re.compile(rf"(?<![\w.])({'|'.join(KEYS)})(?=[:,) ]|$)")
 
 
+SILENT = "no {} in time"
+"""Words for an agent that did not answer, after the name of its host."""
+
+
+def silent_host(message: str) -> str:
+    """The host whose agent did not answer, by the message of a run; empty for any other message."""
+    found = re.fullmatch(rf"(.+?): {SILENT.format('[a-z_]+')}", message)
+    return found[1] if found else ""
+
+
 class _Inbox:
     """Answers of one agent in any order; both directions of a run share it."""
 
@@ -228,9 +238,8 @@ class _Inbox:
         while (event, run) not in self._stored:
             left = deadline - self._now()
             if left <= 0:
-                raise RunError(
-                    f"{self._side.host}: no {event} in time", reason="timeout", code="E-MEASURE-001"
-                )
+                message = f"{self._side.host}: {SILENT.format(event)}"
+                raise RunError(message, reason="timeout", code="E-MEASURE-001")
             answer = self._side.channel.poll(left)
             if answer is None:
                 continue

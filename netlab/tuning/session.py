@@ -146,8 +146,9 @@ class Requests:
     first, so that no answer is taken for another request's.
     """
 
-    def __init__(self, channel: TuneChannel, *, timeout_s: float = 20.0, where: str = ""):
-        self._channel, self._timeout_s, self._where = channel, timeout_s, where
+    def __init__(self, channel: TuneChannel, *, timeout_s: float = 20.0, host: str = ""):
+        self._channel, self._timeout_s, self._host = channel, timeout_s, host
+        self._where = f"{host}: " if host else ""
         self._lock = threading.Lock()
         self._owed: str | None = None
 
@@ -167,7 +168,7 @@ class Requests:
                 self._channel.send(line)
             except OSError as error:
                 message = f"the connection to the host is gone: {error}; {AFTERWARDS}"
-                raise TuningError(message, code="E-TUNING-001") from error
+                raise TuningError(message, host=self._host, code="E-TUNING-001") from error
             return self._until(_FINAL[verb])
 
     def _until(self, final: str) -> list[dict[str, Any]]:
@@ -178,13 +179,13 @@ class Requests:
             except TimeoutError as error:
                 waited = f"did not answer in {self._timeout_s:g} s"
                 message = f"{self._where}the host {waited}; {AFTERWARDS}"
-                raise TuningError(message, code="E-TUNING-002") from error
+                raise TuningError(message, host=self._host, code="E-TUNING-002") from error
             except ValueError as error:
                 message = f"{self._where}the host sent an answer that breaks its protocol: {error}"
-                raise TuningError(message, code="E-TUNING-030") from error
+                raise TuningError(message, host=self._host, code="E-TUNING-030") from error
             except (EOFError, OSError) as error:
                 message = f"the connection to the host is gone: {error}; {AFTERWARDS}"
-                raise TuningError(message, code="E-TUNING-003") from error
+                raise TuningError(message, host=self._host, code="E-TUNING-003") from error
             if answer.get("event") == "error":
                 self._owed = None
                 message = f"{self._where}{answer.get('message')} ({answer.get('code')})"
@@ -325,7 +326,7 @@ class TuningSession:
         self._hold_s = hold_s
         self._where = f"{host}: " if host else ""
         self._clock, self._sleep, self._on_wait = clock, sleep, on_wait
-        self._requests = Requests(channel, timeout_s=timeout_s, where=self._where)
+        self._requests = Requests(channel, timeout_s=timeout_s, host=host)
         self._ready: dict[str, Any] | None = None
         self._changes: tuple[Change, ...] | None = None
         self.result = TuningResult(profile.name)

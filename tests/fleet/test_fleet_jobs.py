@@ -69,7 +69,8 @@ def test_a_job_measures_under_the_lease_and_writes_its_result(plan):
     [
         (HostError("h0", "is gone", code="E-HOST-011"), ["h0"]),
         (HostError("h0, h1", "cannot be used", code="E-HOST-039"), ["h0", "h1"]),
-        (TuningError("no", code="E-TUNING-001"), []),
+        (TuningError("no", code="E-TUNING-018"), []),
+        (TuningError("h1: no answer", host="h1", code="E-TUNING-002"), ["h1"]),
         (OSError(28, "No space left on device"), []),
     ],
 )
@@ -175,6 +176,14 @@ def test_runs_without_a_goodput_fail_a_job_and_flagged_ones_are_counted():
     assert outcome_of(runs, 1, 1) == JobOutcome(measured=1, kept=1, flagged=1)
     runs.loc[1, ["goodput_MBps", "message"]] = [None, "timed out"]
     with refused(NetlabError, "E-FLEET-031", match="1 of 2 runs.*timed out"):
+        outcome_of(runs, 2, 0)
+    messages = ["h1: no gen_result in time", "h1: no sink_result in time"]
+    runs = runs.assign(goodput_MBps=float("nan"), message=messages)
+    with refused(HostError, "E-FLEET-067", match="h1: 2 of 2 runs.*no gen_result") as silent:
+        outcome_of(runs, 2, 0)
+    assert silent.value.host == "h1"
+    runs.loc[1, "message"] = "h0: no sink_result in time"
+    with refused(NetlabError, "E-FLEET-031"):
         outcome_of(runs, 2, 0)
 
 
