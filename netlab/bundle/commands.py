@@ -60,7 +60,12 @@ def bundle_command(
 
 @main.command("publish")
 @click.argument("sites", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--to", "repository", required=True, help="Git repository: a URL or a directory.")
+@click.option(
+    "--to",
+    "repository",
+    required=True,
+    help="Git repository: a URL, a directory, or a remote's name.",
+)
 @click.option("--branch", default="gh-pages", help="Branch of the site.")
 @click.option("--yes", is_flag=True, help="Push without asking about what the reports expose.")
 def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: bool) -> None:

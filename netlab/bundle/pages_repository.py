@@ -43,6 +43,48 @@ ATTRIBUTES = "* -text -eol -ident -working-tree-encoding !filter\n"
 
 LINK = "120000"
 
+IDENTITY = tuple(
+    f"{who}.{what}" for who in ("user", "author", "committer") for what in ("name", "email")
+)
+OF_LOGIN = re.compile(r"credential\.|http\.|url\.|core\.sshcommand$|ssh\.variant$")
+"""Settings of the repository in the current directory that apply, as any of the user's do."""
+
+
+def _asked_here(*words: str) -> str:
+    """Output of git in the current directory; empty if it fails."""
+    done = subprocess.run(
+        ["git", *words],
+        env=_environment(),
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return "" if done.returncode else done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _settings_here() -> dict[str, str]:
+    """Variables of git with the settings of the repository in the current directory.
+
+    Its name of the author may be one that the user's own settings include for its directory.
+    """
+    here = [(key, _asked_here("config", "--get", key).removesuffix("\n")) for key in IDENTITY]
+    for scope in ("--local", "--worktree"):
+        listed = _asked_here("config", scope, "--includes", "--null", "--list").split("\0")
+        here += [(key, value) for key, _, value in (line.partition("\n") for line in listed)]
+    kept = [one for one in here if one[1] and (one[0] in IDENTITY or OF_LOGIN.match(one[0]))]
+    pairs = {f"GIT_CONFIG_KEY_{n}": key for n, (key, _) in enumerate(kept)}
+    pairs |= {f"GIT_CONFIG_VALUE_{n}": value for n, (_, value) in enumerate(kept)}
+    return {"GIT_CONFIG_COUNT": str(len(kept)), **pairs}
+
+
+def _address_here(remote: str) -> str:
+    """Address of a remote, which may be a name in the repository in the current directory."""
+    place = Path(remote)
+    if not place.exists() and (named := _asked_here("remote", "get-url", "--push", remote)):
+        remote = named.removesuffix("\n")
+        place = Path(_asked_here("rev-parse", "--show-toplevel").removesuffix("\n"), remote)
+    return str(place.absolute()) if place.exists() else remote  # git runs in another directory
+
 
 def _environment() -> dict[str, str]:
     kept = {n: v for n, v in os.environ.items() if not n.startswith("GIT_") or LOGIN.fullmatch(n)}
@@ -81,14 +123,21 @@ class PagesRepository:
     parent: str = ""
     links: dict[str, bytes] = field(default_factory=dict)
     """Links of the branch, by path, with their targets; they are files in the tree."""
+    settings: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         for key, value in (("--to", self.remote), ("--branch", self.branch)):
             if value.startswith("-") or not value.isprintable() or not value:
                 reason = "is a name that begins with no - and has printable characters"
                 raise BadInput(reason, key=key, value=value, code="E-REPORT-018")
-        if Path(self.remote).exists():  # git runs in another directory
-            self.remote = str(Path(self.remote).absolute())
+        try:
+            self.remote, self.settings = _address_here(self.remote), _settings_here()
+        except FileNotFoundError:
+            raise NetlabError("git is not installed", code="E-REPORT-024") from None
+
+    @property
+    def _ref(self) -> str:
+        return f"refs/heads/{self.branch}"
 
     @property
     def tree(self) -> Path:
@@ -98,17 +147,14 @@ class PagesRepository:
         """Run git without a question; what it prints."""
         settings = [word for item in SETTINGS.items() for word in ("-c", "=".join(item))]
         place = {"GIT_DIR": str(self.scratch / "git"), "GIT_WORK_TREE": str(self.tree)}
-        try:
-            done = subprocess.run(
-                ["git", *settings, *words],
-                cwd=self.tree,
-                env={**_environment(), **place, "GIT_LITERAL_PATHSPECS": "1"},
-                capture_output=True,
-                check=False,
-                input=data or b"",
-            )
-        except FileNotFoundError:
-            raise NetlabError("git is not installed", code="E-REPORT-024") from None
+        done = subprocess.run(
+            ["git", *settings, *words],
+            cwd=self.tree,
+            env={**_environment(), **self.settings, **place, "GIT_LITERAL_PATHSPECS": "1"},
+            capture_output=True,
+            check=False,
+            input=data or b"",
+        )
         if done.returncode:
             complaint = done.stderr.decode("utf-8", "replace").strip()
             raise NetlabError(f"git {words[0]}: {complaint}", code="E-REPORT-016")
@@ -117,15 +163,16 @@ class PagesRepository:
     def fetch(self) -> None:
         """Make the repository, and check out the branch if the remote has it."""
         self.tree.mkdir()
-        self.git("check-ref-format", f"refs/heads/{self.branch}")
+        if self.branch == "HEAD" or not _asked_here("check-ref-format", "--print", self._ref):
+            reason = "git has no branch of this name; git help check-ref-format states the rules"
+            raise BadInput(reason, key="--branch", value=self.branch, code="E-REPORT-046")
         known = self._remote_commit()
         self.git("init", "--quiet", "--template=", "--object-format=sha1")
         info = self.scratch / "git" / "info"
         info.mkdir(exist_ok=True)
         (info / "attributes").write_text(ATTRIBUTES)
         if known:
-            ref = f"refs/heads/{self.branch}"
-            self.git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", self.remote, ref)
+            self.git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", self.remote, self._ref)
             self.parent = self.git("rev-parse", "FETCH_HEAD")
             self.git("read-tree", self.parent)
             self.git("checkout-index", "--all", "--force")
@@ -134,7 +181,7 @@ class PagesRepository:
                     self.links[path] = (self.tree / path).read_bytes()
 
     def _remote_commit(self) -> str:
-        listed = self.git("ls-remote", "--heads", "--", self.remote, f"refs/heads/{self.branch}")
+        listed = self.git("ls-remote", "--heads", "--", self.remote, self._ref)
         return listed.split("\t")[0]
 
     def _entries(self, *paths: str) -> Iterator[tuple[str, str, str]]:
@@ -194,7 +241,7 @@ class PagesRepository:
 
     def push(self, commit: str) -> str:
         """Push a commit to the branch; its short name, once the remote has it."""
-        self.git("push", "--quiet", "--", self.remote, f"{commit}:refs/heads/{self.branch}")
+        self.git("push", "--quiet", "--", self.remote, f"{commit}:{self._ref}")
         has = self._remote_commit()
         if has != commit:
             reason = f"{self.remote} {self.branch} is at {has or 'no commit'}, not at {commit}"

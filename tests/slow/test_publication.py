@@ -278,6 +278,34 @@ def test_a_name_that_git_would_take_for_an_option_is_refused(sites, tmp_path, mo
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("branch", ["a..b", "wip~", "HEAD", "a b"])
+def test_a_branch_that_git_cannot_have_is_named_with_its_reason(sites, repository, branch):
+    done = publish(sites[0], "--to", repository, "--branch", branch, "--yes")
+    assert done.exit_code == 2 and "--branch: git has no branch of this name" in done.output
+    assert f"(found {branch!r}) [E-REPORT-046]" in done.output
+
+
+def test_inside_a_repository_its_remotes_and_its_author_count(
+    sites, repository, own, tmp_path, monkeypatch
+):
+    """Somebody who set his name for this repository alone, and publishes to its remote."""
+    for name in ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"):
+        monkeypatch.delenv(f"GIT_{name}")
+    (tmp_path / "global").write_text("[user]\n    name = Private\n    useConfigOnly = true\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "global"))
+    git("config", "user.name", "Jörg Ähre", cwd=own)
+    git("config", "user.email", "jörg@example.org", cwd=own)
+    git("remote", "add", "origin", "../bare", cwd=own)
+    (own / "below").mkdir()
+    monkeypatch.chdir(own / "below")
+    before = state(own)
+    done = publish(sites[0], "--to", "origin", "--yes")
+    assert done.exit_code == 0, done.output
+    assert state(own) == before
+    log = git("log", "--format=%an <%ae> %cn", "gh-pages", cwd=repository)
+    assert log == "Jörg Ähre <jörg@example.org> Jörg Ähre\n"
+
+
 def test_other_pages_of_the_branch_stay(sites, repository, tmp_path):
     work = tmp_path / "work"
     git("init", "--quiet", "--initial-branch", "gh-pages", work)
