@@ -108,6 +108,13 @@ def _merged(kind: str, core: Collection[str] = ()) -> dict[str, Any]:
     return found
 
 
+def of_others() -> bool:
+    """True if a wing comes with another package."""
+    from importlib.metadata import entry_points
+
+    return any(point.value.split(".")[0] != "netlab" for point in entry_points(group=GROUP))
+
+
 def commands(core: Collection[str] = ()) -> dict[str, Command]:
     """Commands of all wings; none has the name of a command of the core."""
     return _merged("commands", core)

@@ -8,9 +8,12 @@ ever invalidated; without a usable directory every part is made anew.
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import os
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -34,6 +37,9 @@ from netlab.version import PACKAGE, version
 FOLDER = "netlab-reports"
 DESIGN = (*CELL_KEYS, "table", "direction", "path")
 """Columns of cells and runs that say what was to be measured."""
+
+MOST_OF_FOLDER_B = 64_000_000
+"""Largest folder that is stored as an entry: the pages of 100,000 runs would fill the disk."""
 
 _SETTINGS = ("MPL", "NETLAB_", "PYTHON", "LC_", "LANG", "TZ")
 """Beginnings of the names of environment variables that a page may depend on."""
@@ -115,6 +121,33 @@ class Cache(Entries):
 
     def text(self, kind: str, inputs: Iterable[str | bytes], make: Callable[[], str]) -> str:
         return self.once(kind, inputs, lambda: make().encode()).decode()
+
+    def folder(
+        self, kind: str, inputs: Iterable[str | bytes], folder: Path, make: Callable[[], Any]
+    ) -> Any:
+        """The value of `make`, of JSON, and the files that it writes below an empty folder."""
+        if self._directory is None:
+            return make()
+        key = key_of(kind, program(), *inputs)
+        if (stored := self.get(key)) is not None:
+            with zipfile.ZipFile(io.BytesIO(stored)) as archive:
+                value, *names = archive.namelist()
+                for name in names:
+                    target = folder / name
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(archive.read(name))
+                return json.loads(archive.read(value))
+        self.made.append(kind)
+        value = make()
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        if sum(path.stat().st_size for path in files) <= MOST_OF_FOLDER_B:
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as archive:
+                archive.writestr("value", json.dumps(value))
+                for path in files:
+                    archive.write(path, path.relative_to(folder))
+            self.put(key, packed.getvalue())
+        return value
 
 
 NOTHING_KEPT = Cache(None)

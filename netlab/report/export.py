@@ -137,14 +137,15 @@ class Exporter:
     """Writes the files of a site's figures and tables, and links to them below each."""
 
     def __init__(self, site: Path, before: Path, *, png: bool = True):
-        self._site = site
+        self.site = site
         # PNG files by the digest of their figure
         self._drawn = {
             _digest(read_text(svg)): svg.with_suffix(".png")
             for svg in sorted((before / FIGURES).glob("*.svg"))
             if svg.with_suffix(".png").is_file()
         }
-        self._taken: set[str] = set()
+        self.taken: set[str] = set()
+        """Names of the tables' files."""
         self._raster = Rasteriser() if png and not NO_PDF else None
         for folder in (FIGURES, OF_TABLES):
             (site / folder).mkdir(exist_ok=True)
@@ -163,7 +164,7 @@ class Exporter:
         svg = base64.b64decode(found[3]).decode("utf-8", "replace")
         if 'role="img"' not in found[2] + found[4] or not is_inert(svg):
             return found[0]  # a picture of another program stays a picture, which runs nothing
-        folder = self._site / FIGURES
+        folder = self.site / FIGURES
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         kinds = ["svg"]
         if self._png(svg, name):
@@ -185,7 +186,7 @@ class Exporter:
         """Write the PNG; copy that of an equal figure, of this site or of the former one."""
         if self._raster is None:
             return False
-        new, drawn = self._site / FIGURES / f"{name}.png", _digest(svg)
+        new, drawn = self.site / FIGURES / f"{name}.png", _digest(svg)
         if drawn in self._drawn:
             shutil.copyfile(self._drawn[drawn], new)
             return True
@@ -202,11 +203,11 @@ class Exporter:
         for found in _TABLE.finditer(body):
             before, end = body[end : found.start()], found.end()
             caption = html.unescape(found[1])
-            name = free(slug(caption)[:LONGEST_NAME].strip("-") or "table", self._taken)
-            self._taken.add(name)
+            name = free(slug(caption)[:LONGEST_NAME].strip("-") or "table", self.taken)
+            self.taken.add(name)
             stem = f"{OF_TABLES}/{name}"
             for kind, text in (("csv", found[2]), ("tex", found[3])):
-                (self._site / f"{stem}.{kind}").write_text(html.unescape(text), encoding="utf-8")
+                (self.site / f"{stem}.{kind}").write_text(html.unescape(text), encoding="utf-8")
             files = [(f"{stem}.csv", "CSV"), (f"{stem}.tex", "LaTeX")]
             *_, at = (0, *(box.end() for box in _BOX.finditer(before)))
             address = name if name.startswith("table-") else f"table-{name}"

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from markupsafe import Markup
 
@@ -28,7 +28,7 @@ from netlab.files.reading import read_bytes
 from netlab.files.user_cache import key_of
 from netlab.files.writing import replaced
 from netlab.notebooks.parameters import declared
-from netlab.report.cache import Cache, program, tree_digest, user_cache, using
+from netlab.report.cache import NOTHING_KEPT, Cache, active, program, tree_digest, user_cache, using
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
 from netlab.report.front import front, picture
@@ -84,8 +84,13 @@ def build_site(
     calibrations: Path | None = None,
     credit: Credit = UNCREDITED,
     left_out: Sequence[str] = (),
+    read: Sequence[str | bytes] = (),
 ) -> Path:
-    """Build the site beside `out_dir`, and replace the old one once it is complete."""
+    """Build the site beside `out_dir`, and replace the old one once it is complete.
+
+    `read` are digests of all that the measured study was read from; without them the pages of the
+    study are made anew, also those whose inputs did not change.
+    """
     target = Path(os.path.abspath(out_dir))
     files = page_files(notebooks)
     own: list[Page] = []
@@ -97,22 +102,28 @@ def build_site(
         exporter = Exporter(work, target, png=png)
         if measured is not None:
             blocks = {n.block_id: file for n, file in files.items() if n.block_id}
-            own, first = [exporter.page(page) for page in measured_pages(measured)], front(measured)
-            about = calibration_pages(measured, calibrations) if calibrations is not None else []
-            if about:
-                own += map(exporter.page, about)
-                first["pages"][CALIBRATION] = about[0].file
-            picture_page = exporter.page(replace(INDEX, body=as_html(picture(measured))))
-            runs = [exporter.page(page) for page in run_pages(measured, blocks)]
-            write_records(measured, work)
+            first = front(measured)
+
+            def make() -> dict[str, Any]:
+                words: dict[str, Any] = {"title": title, "pdf": pdf, "credit": credit}
+                return _study_part(measured, exporter, blocks, calibrations, **words)
+
+            # the first screen and the gate name files and directories besides the results
+            shown = (first, gate(measured), blocks, title, credit, pdf, png)
+            kept = active() if read else NOTHING_KEPT
+            study_part = kept.folder("study", (*read, *map(repr, shown)), work, make)
+            own, runs = (list(map(_page_of, study_part[kind])) for kind in ("own", "runs"))
+            exporter.taken |= set(study_part["tables"])
+            if pdf:
+                no_pdf = study_part["no_pdf"]
+            if study_part["calibration"]:
+                first["pages"][CALIBRATION] = study_part["calibration"]
             parts = {
                 "front": first,
-                "picture": picture_page.body,
+                "picture": Markup(study_part["picture"]),
                 "cite": _citation(measured, credit),
+                "downloads": study_part["downloads"],
             }
-            parts["downloads"] = write_downloads(measured, work)
-            if pdf:
-                no_pdf = write_pdf(measured, work, work / PDF_NAME, title, credit)
         made = {}
         for notebook in sorted(files, key=lambda one: not one.ready):
             if not notebook.ready:
@@ -146,6 +157,40 @@ def build_site(
             **parts,
         )
     return target / "index.html"
+
+
+def _study_part(
+    measured: Measured,
+    exporter: Exporter,
+    blocks: Mapping[str, str],
+    calibrations: Path | None,
+    *,
+    title: str,
+    pdf: bool,
+    credit: Credit,
+) -> dict[str, Any]:
+    """Write the files of a study's pages; return the pages, and what the index shows of them."""
+    site = exporter.site
+    own = [exporter.page(page) for page in measured_pages(measured)]
+    about = calibration_pages(measured, calibrations) if calibrations is not None else []
+    own += map(exporter.page, about)
+    picture_page = exporter.page(replace(INDEX, body=as_html(picture(measured))))
+    runs = [exporter.page(page) for page in run_pages(measured, blocks)]
+    write_records(measured, site)
+    return {
+        "own": list(map(asdict, own)),
+        "calibration": about[0].file if about else "",
+        "picture": picture_page.body,
+        "runs": list(map(asdict, runs)),
+        "tables": sorted(exporter.taken),
+        "downloads": write_downloads(measured, site),
+        "no_pdf": write_pdf(measured, site, site / PDF_NAME, title, credit) if pdf else "",
+    }
+
+
+def _page_of(stored: Mapping[str, Any]) -> Page:
+    contents = tuple((name, text) for name, text in stored["contents"])
+    return Page(**{**stored, "body": Markup(stored["body"]), "contents": contents})
 
 
 def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, str]:
@@ -315,6 +360,7 @@ def publish(
     site = site.absolute()
     step("records", 0.0)
     with nullcontext(running) if running else Executions() as running, using(cache):
+        data = tree_digest(directory, [EXECUTED])
         measured = load_measured(directory, frozen)
         against = against and side_of(against).given  # refused before minutes of notebooks
         if notebooks is None:
@@ -328,6 +374,11 @@ def publish(
             name for name in shown if f"{name.removesuffix(SUFFIX)}{SUFFIX}" not in names
         )
         keys, places = _keys(wanted, directory), _places(directory)
+        calibrations = calibrations or paths.results_dir("calibration")
+        read: tuple[str | bytes, ...] = (data, tree_digest(calibrations), places)
+        # a verification computes; another package's code is not part of the digest of the program
+        if data_only or wings.of_others() or tree_digest(directory, [EXECUTED]) != data:
+            read = ()
         for source, parameters in wanted.items():
             output = folder / source.name
             stored = cache.get(keys[source]) if source in keys else None
@@ -352,7 +403,8 @@ def publish(
             png=not data_only,
             credit=credit,
             left_out=left_out,
-            calibrations=calibrations or paths.results_dir("calibration"),
+            calibrations=calibrations,
+            read=read,
             wait=wait,
         )
         cache.made += [f"notebook {output.name}" for output in running.executed]

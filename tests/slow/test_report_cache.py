@@ -22,7 +22,9 @@ from netlab.charts.chart import show
 from netlab.files import paths
 from netlab.files.user_cache import KEPT_DAYS, key_of
 from netlab.report import cache as caches
+from netlab.report import site
 from netlab.report.cache import NOTHING_KEPT, Cache, of_one, program, user_cache, using
+from netlab.report.page import Credit
 from netlab.report.pages import measured_pages
 from netlab.report.site import publish
 from netlab.results.columns import RUN_COLUMNS
@@ -41,12 +43,12 @@ def store(tmp_path):
     return tmp_path / "store"
 
 
-def report(store, folder, site="site", notebooks=()):
+def report(store, folder, name="site", notebooks=()):
     """The parts that a report made anew, and the files of its site."""
     kept = folder if isinstance(folder, Cache) else Cache(folder)
-    site = store.with_name(site)
-    publish(store, site, notebooks=notebooks, dated=False, cache=kept)
-    files = {p.relative_to(site): p.read_bytes() for p in site.rglob("*") if p.is_file()}
+    place = store.with_name(name)
+    publish(store, place, notebooks=notebooks, dated=False, cache=kept)
+    files = {p.relative_to(place): p.read_bytes() for p in place.rglob("*") if p.is_file()}
     return kept.made, files
 
 
@@ -57,6 +59,43 @@ def test_a_second_report_makes_nothing_anew_and_is_that_of_a_report_made_afresh(
     assert NOTEBOOK in made and {"pdf", "png", "page"} <= set(made)
     assert again == []
     assert first == second == fresh
+
+
+def test_a_second_report_computes_no_page_of_the_study(store, tmp_path, monkeypatch):
+    made, first = report(store, tmp_path / "cache")
+
+    def computed(*_arguments):
+        raise AssertionError("computed again")
+
+    for name in ("measured_pages", "run_pages", "write_records", "write_downloads", "write_pdf"):
+        monkeypatch.setattr(site, name, computed)
+    assert "study" in made
+    assert report(store, tmp_path / "cache", "again") == ([], first)
+
+
+def test_pages_of_the_study_follow_what_lies_outside_its_results(store, tmp_path, monkeypatch):
+    def made(**words):
+        kept = Cache(tmp_path / "cache")
+        publish(
+            *(store, tmp_path / "site"),
+            **{"notebooks": (), "cache": kept, "calibrations": tmp_path / "calibration", **words},
+        )
+        return kept.made
+
+    assert "study" in made() and "study" not in made()
+    assert "study" in made(credit=Credit("A. Author"))
+    assert b"A. Author" in (tmp_path / "site" / "tables.html").read_bytes()
+    (tmp_path / "calibration").mkdir()
+    (tmp_path / "calibration" / "note").write_text("of another day")
+    assert "study" in made() and "study" not in made()
+    monkeypatch.chdir(tmp_path / "calibration")
+    assert "study" in made()
+    assert "study" not in made()
+    computed = []
+    monkeypatch.setattr(site, "measured_pages", lambda m: computed.append(m) or measured_pages(m))
+    monkeypatch.setattr(site.wings, "of_others", lambda: True)
+    made()
+    assert computed
 
 
 def test_a_report_of_copied_results_names_their_own_directory(store, tmp_path):
