@@ -140,6 +140,7 @@ struct nl_run_opts {
 	uint64_t window_ms; /* 0: until the streams end */
 	uint64_t tail_ms;
 	uint64_t bytes; /* gen: per stream, exact; 0 for a timed run */
+	uint64_t source_span; /* gen: ports of such a range */
 	uint64_t interval_ms;
 	uint64_t accept_ms; /* sink: for all streams to arrive */
 	uint64_t connect_ms; /* gen: for all streams to connect and be released */
@@ -171,6 +172,7 @@ struct nl_run_opts {
 	char starts_ms[NL_LIST_MAX];   /* gen: first byte of a stream, after the start */
 	char ends_ms[NL_LIST_MAX];     /* end of a stream, after the start; 0: with the run */
 	char pacings_Bps[NL_LIST_MAX]; /* gen: in place of pacing_Bps */
+	char source_ports[NL_LIST_MAX]; /* gen: first port of the range that a stream is bound to; 0: any port */
 	char cpus[NL_LIST_MAX];       /* threads take them round robin; empty: scheduler */
 	char interface[NL_NAME_MAX]; /* empty: no interface is metered */
 	char egress[NL_NAME_MAX]; /* gen: the interface that batches fit; empty: of the local address */

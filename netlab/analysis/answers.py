@@ -141,9 +141,11 @@ MOST_BURSTS = 3
 
 
 def question(m: Measured) -> str:
-    """What a report opens with: the shares, where every cell mixes stacks, else the best result."""
-    mixed = m.study.congestions() and all(
-        len(set(dealt(m.study.congestion_of(group)))) > 1 for group in m.study.run_groups()
+    """What a report opens with: shares, where every cell mixes stacks or RTTs, else the best."""
+    mixed = all(
+        len(set(dealt(m.study.congestion_of(group)))) > 1
+        or len({flow.rtt_ms for flow in group.flows}) > 1
+        for group in m.study.run_groups()
     )
     return next(iter(sharing(m)), best(m)) if mixed else best(m)
 

@@ -41,7 +41,9 @@ STACK_NAMES = {
 
 def stack_name(congestion: str) -> str:
     """Usual name of a congestion control, also of a study's own, such as ``fast-small``."""
-    return STACK_NAMES.get(congestion.partition("-")[0], congestion)
+    name, _, rtt = congestion.partition("@")
+    shown = STACK_NAMES.get(name.partition("-")[0], name)
+    return f"{shown} at {rtt.removesuffix('ms')} ms" if rtt else shown
 
 
 def stack_of_stream(congestion: str, stream: int) -> str:
@@ -73,6 +75,7 @@ JAIN_COLUMNS = (
 def of_streams(m: Measured) -> pd.DataFrame:
     """Goodput and share of every stream of every run of several streams, within its window.
 
+    ``control`` is the congestion control, of a flow with a round trip of its own ``cubic@50ms``.
     Where flows start or end within a run, of the time in which all are on. A direction (``way``)
     is shared for itself. Runs that broke off are left out, and those of a generator that does not
     count each stream.
@@ -87,21 +90,31 @@ def of_streams(m: Measured) -> pd.DataFrame:
         inside = _together(inside[inside["run_id"].isin(several["run_id"])], several)
         parts.append(inside.groupby(keys, as_index=False)[["bytes", "interval_s"]].sum())
     sums = pd.concat(parts).sort_values(keys, ignore_index=True)
-    sums = sums.merge(several[["run_id", *CELL_KEYS, "round", "congestion"]], on="run_id")
+    sums = sums.merge(several[["run_id", *CELL_KEYS, "round", "congestion", "flows"]], on="run_id")
     of_way = sums.groupby(["run_id", "direction"])
     counted = of_way["stream"].transform("size") == sums["streams"]
     total_B = of_way["bytes"].transform("sum")
     sums = sums[counted & (total_B > 0) & (sums["interval_s"] > 0)]
     # a record of another tool may name none
     of = {name: dealt(name) or (name,) for name in sums["congestion"].unique()}
-    names = zip(sums["congestion"], sums["stream"], strict=True)
+    rtts = {text: _rtts(text) for text in sums["flows"].unique()}
+    names = zip(sums["congestion"], sums["flows"], sums["stream"], strict=True)
     frame = sums.assign(
         way=sums["direction"],
-        control=[of[name][stream % len(of[name])] for name, stream in names],
+        control=[
+            of[name][stream % len(of[name])] + rtts[text][stream % len(rtts[text])]
+            for name, text, stream in names
+        ],
         goodput_MBps=sums["bytes"] / sums["interval_s"] / 1e6,
         share_percent=100 * sums["bytes"] / total_B,
     )
     return frame[list(STREAM_COLUMNS)].reset_index(drop=True)
+
+
+def _rtts(flows: str) -> list[str]:
+    """Round trip of each stream as its ``control`` has it; empty where it is the path's."""
+    each = unequal.each(unequal.from_text(flows))
+    return [f"@{one.rtt_ms:g}ms" if one.rtt_ms is not None else "" for one in each] or [""]
 
 
 def _together(intervals: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -342,8 +355,8 @@ def of_runs(m: Measured) -> pd.DataFrame:
 
 
 def share_column(control: str) -> str:
-    """Name of the column of a stack's share: ``share_bbr_percent``."""
-    return f"share_{control}_percent"
+    """Name of the column of a share: ``share_bbr_percent``, ``share_cubic_50ms_percent``."""
+    return f"share_{control.replace('@', '_')}_percent"
 
 
 ENDS = ("low", "high")
@@ -363,7 +376,7 @@ def with_shares(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
     stacks = stacks[stacks["flows"] < stacks["of_flows"]]
     for control, part in stacks.groupby("control", sort=False):
         names = {"share_percent": share_column(str(control))}
-        names |= {f"share_{end}_percent": f"share_{control}_{end}_percent" for end in ENDS}
+        names |= {f"share_{end}_percent": share_column(f"{control}_{end}") for end in ENDS}
         frame = frame.join(part.set_index(keys)[list(names)].rename(columns=names), on=keys)
     return frame if units is None else with_units(frame)
 

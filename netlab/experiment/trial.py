@@ -38,7 +38,7 @@ from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.steadiness import cut, may_be_halved, unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
-from netlab.study.flows import as_text as flows_text
+from netlab.study import flows as unequal
 from netlab.study.groups import DRAIN_S, FILL_PACKET, WARMUP_RTTS, sends_datagrams
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Run, Visit
@@ -76,7 +76,12 @@ class Emulation:
         """Make a run of a group; return its result and the emulator's activity during it."""
         is_back = group.sender != self.first
         forward = "ba" if is_back else "ab"
+        own_rtts, path_ms = unequal.has_rtt(group.flows), sum(self.each_way_ms)
         try:
+            for direction, ms in zip(("ab", "ba"), self.each_way_ms, strict=True):
+                if own_rtts:
+                    part = ms / path_ms if path_ms else 0.5
+                    self.emulator.delay_flows(direction, unequal.delays(group.flows, part))
             if group.force_loss_at_s is not None:
                 # The start that both ends share is the sink's; the first data packet of the sender
                 # reaches the emulator one way later.
@@ -84,8 +89,13 @@ class Emulation:
                 self.emulator.force_loss(forward, after_s)
             before = self.emulator.report(restart_ms=self.interval_ms)
             result = run()
-            return result, Emulated(before, self.emulator.report(samples=True), forward)
+            after = self.emulator.report(samples=True)
+            longest_us = 1e6 * unequal.longest_rtt_s(group.flows, 0.0)
+            return result, Emulated(before, after, forward, longest_us)
         finally:
+            if own_rtts:
+                for direction in ("ab", "ba"):
+                    self.emulator.delay_flows(direction, unequal.delays((), 0.0))
             if group.force_loss_at_s is not None:
                 self.emulator.forget_losses(forward)
 
@@ -442,7 +452,7 @@ class Trials:
             self.endpoints,
             study.timing,
             streams=run.streams,
-            rtt_s=self.rtt_s,
+            rtt_s=unequal.longest_rtt_s(group.flows, self.rtt_s),
             trace=study.trace,
             flows=group.flows,
             latency=study.latency,
@@ -578,7 +588,7 @@ class Trials:
             "receive_buffer_B": group.receive_buffer_B,
             "congestion": study.congestion_of(group),
             "congestion_source": self._congestion_source(run),
-            "flows": flows_text(group.flows),
+            "flows": unequal.as_text(group.flows),
             "cross_udp_Mbps": group.cross_udp_Mbps,
             "cross_udp_B": (group.cross_udp_B or self.filling_B) if group.cross_udp_Mbps else None,
             "generator": group.generator,
@@ -616,7 +626,8 @@ class Trials:
         """Warm-up of a run, and its rule."""
         if group.records:
             return {"warmup_s": 0.0, "warmup_rule": None}
-        least_s, warmup_s = timing.warmup_at(), timing.warmup_at(self.rtt_s)
+        rtt_s = unequal.longest_rtt_s(group.flows, self.rtt_s)
+        least_s, warmup_s = timing.warmup_at(), timing.warmup_at(rtt_s)
         follows = f"{WARMUP_RTTS} RTTs" if warmup_s > least_s else "default"
         rule = "stated" if timing.warmup_s is not None else follows
         return {"warmup_s": warmup_s, "warmup_rule": rule}

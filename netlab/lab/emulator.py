@@ -64,9 +64,12 @@ class WaySettings:
     enter_bad_ppb: int = 0
     leave_bad_ppb: int = 0
     bad_loss_ppb: int = 0
+    flow_delay_max_us: int = 0
 
     @classmethod
-    def of(cls, way: Emulator, delay_ms: float, seed: int) -> Self:
+    def of(
+        cls, way: Emulator, delay_ms: float, seed: int, flow_rtt_ms: float | None = None
+    ) -> Self:
         begins, ends = way.burst_chances
         managed = way.queue_discipline != "fifo"
         target_ms, interval_ms = DISCIPLINE_MS.get(way.queue_discipline, (0.0, 0.0))
@@ -91,6 +94,8 @@ class WaySettings:
             enter_bad_ppb=round(begins * 1e9),
             leave_bad_ppb=round(ends * 1e9),
             bad_loss_ppb=round(way.loss_in_burst * 1e9) if ends else 0,
+            # a direction may have all of a round trip
+            flow_delay_max_us=0 if flow_rtt_ms is None else max(1, round(flow_rtt_ms * 1000)),
         )
 
 
@@ -103,11 +108,12 @@ class EmulatorSettings:
     """Lines of the trace of each direction; empty without one."""
 
     @classmethod
-    def of(cls, emulator: Emulator) -> Self:
+    def of(cls, emulator: Emulator, flow_rtt_ms: float | None = None) -> Self:
+        """Settings for a path whose flows have round trips of up to so much of their own."""
         pairs = zip(emulator.ways, emulator.each_way_ms, strict=True)
         # an independent random sequence for each direction
         there, back = (
-            WaySettings.of(way, delay_ms, 2 * emulator.seed + index)
+            WaySettings.of(way, delay_ms, 2 * emulator.seed + index, flow_rtt_ms)
             for index, (way, delay_ms) in enumerate(pairs)
         )
         first, second = (
@@ -145,6 +151,10 @@ class LabEmulator:
     def force_loss(self, direction: str, after_s: float) -> None:
         """Schedule the drop of one packet some time after data flow, at most one a direction."""
         self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
+
+    def delay_flows(self, direction: str, flows: str) -> None:
+        """Delay flows by their source ports in place of the direction's delay; ``-``: none."""
+        self._ask(f"set direction={direction} flows={flows}", "set")
 
     def forget_losses(self, direction: str) -> None:
         self._ask(f"set direction={direction} drop_at=0", "set")

@@ -29,7 +29,7 @@ from netlab.lab import emulator, link, namespaces, reaper, sshd
 from netlab.lab.namespaces import entry, inside, ip, shielded, tc, tool
 from netlab.lab.reaper import SEARCH_PATH
 from netlab.lab.topology import LabPath, Topology, topology
-from netlab.study import Study
+from netlab.study import Study, flows
 
 # Create the parts of a lab: namespaces, keys, links and their settings.
 
@@ -42,6 +42,11 @@ for name do
 done 2>/dev/null
 exit 1
 """
+
+
+# The kernel gives no socket one of the ports by which an emulator knows a flow.
+FLOW_PORTS = f"{flows.PORTS.start}-{flows.PORTS.stop - 1}"
+RESERVE_PORTS = 'echo "$1" > /proc/sys/net/ipv4/ip_local_reserved_ports'
 
 
 def make(state: Path, plan: Topology, busy: int) -> None:
@@ -99,6 +104,8 @@ def set_up_commands(
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     ends = plan.ends(host)
     yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
+    if any(path.delays_flows for path in plan.paths):
+        yield inside(namespace, ("sh", "-c", RESERVE_PORTS, "reserve", FLOW_PORTS)), []
     lines = ["link set dev lo up"]
     for end, settings in ends:
         argv = settings.settings_argv(end.interface, reserved=not namespaces.rootless())

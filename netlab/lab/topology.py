@@ -63,6 +63,11 @@ class LabPath:
             return "netlab"
         return "netem" if self.netem is not None else None
 
+    @property
+    def delays_flows(self) -> bool:
+        """True if flows of it have round trips of their own."""
+        return self.emulator is not None and self.emulator.ways[0].flow_delay_max_us > 0
+
     def tc_lines(self, host: str) -> list[str]:
         lines = []
         for direction, end in enumerate(self.ends):
@@ -125,15 +130,24 @@ def topology(
             paths.append(LabPath(name, (first, second), settings, netem=netem))
         else:
             settings = LinkSettings.of(link, study.bus_MBps(name), mtu_B)
-            own = EmulatorSettings.of(emulated)
+            own = EmulatorSettings.of(emulated, flow_rtt_ms(study, name))
             paths.append(LabPath(name, (first, second), settings, own))
     _check_ends(paths)
     return Topology(hosts, tuple(paths))
 
 
 def forced(study: Study, path: str) -> bool:
+    """True if a group asks of a path's emulator what netlab's own does alone."""
     name = path_of_link(path)
-    return any(g.path == name and g.force_loss_at_s is not None for g in study.groups)
+    loses = any(g.path == name and g.force_loss_at_s is not None for g in study.groups)
+    return loses or flow_rtt_ms(study, path) is not None
+
+
+def flow_rtt_ms(study: Study, path: str) -> float | None:
+    """Longest round trip that flows of a path have of their own, ms; None where none has."""
+    name = path_of_link(path)
+    flows = (flow for group in study.groups if group.path == name for flow in group.flows)
+    return max((flow.rtt_ms for flow in flows if flow.rtt_ms is not None), default=None)
 
 
 def interfaces(study: Study) -> dict[tuple[str, str], str]:

@@ -204,7 +204,7 @@ def datagrams(name: str, *results: dict) -> int:
 KEYS = {
     "record_B": "record_length_B",
     "pacing_Bps": "socket.pacing_MBps",
-    **dict.fromkeys(("starts_ms", "ends_ms", "pacings_Bps"), "flows"),
+    **dict.fromkeys(("starts_ms", "ends_ms", "pacings_Bps", "source_ports"), "flows"),
     "fragment": "`udp: {fragment: true}`",
     **{name: f"socket.{name}" for name in ("dscp", "mss_B", "nodelay", "busy_poll_us")},
     **{name: f"udp.{name}" for name in ("gso", "gro", "kernel_pacing")},
@@ -339,6 +339,7 @@ def _asked(side: RunEnd, request: Request, *, to: RunEnd | None = None) -> Words
         words |= {
             "send": "" if request.send == "copy" else request.send,
             **_pacing(request),
+            **_ports_of_flows(request),
             "starts_ms": flows.dealt(request.flows, (1e3 * f.start_s for f in request.flows)),
             "trace": int(request.trace),
             "yield_B": "never" if remote and yields else str(policy.yield_B),
@@ -362,6 +363,14 @@ def _pacing(request: Request) -> Words:
         return {"pacing_Bps": round(1e6 * of_all)}
     each = (1e6 * (of_all if one is None else one) for one in own)
     return {"pacings_Bps": flows.dealt(request.flows, each)}
+
+
+def _ports_of_flows(request: Request) -> Words:
+    """Source ports by which the path's emulator knows the flow of a packet."""
+    if not (ports := flows.source_ports(request.flows)):
+        return {}
+    span = flows.port_span(request.flows)
+    return {"source_ports": flows.dealt(request.flows, ports), "source_span": span}
 
 
 @dataclass(frozen=True)
@@ -521,6 +530,8 @@ class Emulated:
     before: dict
     after: dict
     forward: str
+    longest_rtt_us: float = 0.0
+    """Of flows with round trips of their own."""
 
     def _ways(self) -> Iterator[tuple[str, dict, dict]]:
         """Name, before and after of each direction, the run's forward one first."""
@@ -548,8 +559,8 @@ class Emulated:
 
     @property
     def rtt_us(self) -> float:
-        """Configured round-trip time of the emulator, without queueing."""
-        return float(sum(now["delay_us"] for _, _, now in self._ways()))
+        """Configured round-trip time of the emulator, without queueing, or the longest of flows."""
+        return self.longest_rtt_us or float(sum(now["delay_us"] for _, _, now in self._ways()))
 
     @property
     def late_us(self) -> float | None:

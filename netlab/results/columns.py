@@ -105,9 +105,9 @@ RUN_COLUMNS = _columns("""
                                              host as found, in the kernel
     congestion_source        string?   -     source of the congestion control: kernel, module or
                                              BPF, with version
-    flows                    string=   -     JSON: number, congestion control, pace and times of
-                                             flows that are unequal, dealt to the streams in turn;
-                                             empty without any
+    flows                    string=   -     JSON: number, congestion control, pace, RTT and times
+                                             of flows that are unequal, dealt to the streams in
+                                             turn; empty without any
     generator                string    -     program that sent and received: netlab or another
                                              tool; of datagrams udp, or of an imported run TOOL-udp
     generator_version        string?   -     version of the other tool at both ends
@@ -273,7 +273,8 @@ RUN_COLUMNS = _columns("""
     ping_mdev_ms             float64?  ms    deviation of five pings before the block, or of those
                                              beside an imported run
     ping_loss_percent        float64?  %     loss of five pings before the block
-    path_rtt_us              float64?  us    round-trip time configured in the emulator
+    path_rtt_us              float64?  us    round-trip time configured in the emulator; the
+                                             longest of flows that have their own
     path_packets             Int64?    -     packets that reached the emulator, both directions
     path_B                   Int64?    B     IP bytes that reached the emulator, both directions
     path_drops               Int64?    -     packets that the emulator dropped, for any reason

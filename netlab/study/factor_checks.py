@@ -25,6 +25,7 @@ from netlab.study.factors import (
     path_at,
     same,
 )
+from netlab.study.flows import has_rtt
 from netlab.study.groups import FILL_PACKET, Group, group_at
 from netlab.study.model import StudyFields, combinations, factors_of, study_at
 from netlab.study.run_checks import check_forced_loss, check_link, check_run
@@ -36,6 +37,7 @@ def check_factors(study: StudyFields) -> None:
     _check_published(study)
     _check_options(study)
     _check_cross(study)
+    _check_flow_rtts(study)
     for number, group in enumerate(study.groups):
         sizes = [len(levels) for levels in factors_of(study, group).values()]
         cells = math.prod(sizes) * len(study.levels(group))
@@ -93,6 +95,14 @@ def _check_options(study: StudyFields) -> None:
         if not is_default(model, name):
             text = "is a factor too; give it in one place"
             raise misplaced(text, at, getattr(model, name), code="E-STUDY-065")
+
+
+def _check_flow_rtts(study: StudyFields) -> None:
+    """A factor of the path's round trip is of some flows."""
+    for number, group in enumerate(study.groups):
+        if has_rtt(group.flows) and "rtt_ms" in factors_of(study, group):
+            text = "have their own rtt_ms, so that the factor rtt_ms is of none; leave out one"
+            raise misplaced(text, ("groups", number, "flows"), code="E-STUDY-141")
 
 
 def _check_cross(study: StudyFields) -> None:

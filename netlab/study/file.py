@@ -120,7 +120,7 @@ def derived_timing(study: Study) -> Timing:
 def _least_rtt_s(study: Study, group: Group) -> float:
     """Least RTT of the links that a group measures, s: its shortest runs have that warm-up."""
     links = {link_name(group.path, one.of_link) for one in study.combinations(group)}
-    return min(map(study.rtt_s, links), default=0.0)
+    return min((study.longest_rtt_s(group, link) for link in links), default=0.0)
 
 
 def short_form(study: Study, where: str) -> Study:

@@ -1,4 +1,4 @@
-"""Flows of a run that are unequal: their stack, pace, start and end."""
+"""Flows of a run that are unequal: their stack, pace, round trip, start and end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from itertools import groupby
 
 from netlab.study.base import Sparse, StackName
 from netlab.study.factors import PacingLevel
+from netlab.study.hosts import Milliseconds
 from netlab.tuning.knobs import key
 
 MOST = 8
 """Entries of a list that an agent deals to its streams."""
+
+PORTS = range(10_240, 32_768)
+"""Source ports of flows with a round trip of their own, by which an emulator knows them; below
+those that a kernel chooses, and reserved in a lab with such flows."""
 
 LEAST_INTERVALS = 2
 """Samples within the time that all flows are on, at least: of these one is whole."""
@@ -29,6 +34,12 @@ class PlannedFlow(Sparse, title="`groups.flows`"):
     congestion: StackName | None = key("Congestion control, in place of the group's.", "bbr", None)
     pacing_MBps: PacingLevel | None = key(
         "Pacing rate of each, in place of `socket.pacing_MBps`; 0: not paced.", 5.0, None
+    )
+    rtt_ms: Milliseconds | None = key(
+        "Round trip of each without queueing, in place of the path's emulator's; of all flows or "
+        "of none.",
+        50.0,
+        None,
     )
     start_s: float = key(
         "Time of the first byte after the start of the run, s.",
@@ -75,6 +86,38 @@ def dealt(flows: Sequence[PlannedFlow], numbers: Iterable[float]) -> str:
     return ",".join(f"{flow.count}*{n}" for flow, n in zip(flows, whole, strict=True))
 
 
+def has_rtt(flows: Sequence[PlannedFlow]) -> bool:
+    """True if the flows have round trips of their own."""
+    return any(flow.rtt_ms is not None for flow in flows)
+
+
+def longest_rtt_s(flows: Sequence[PlannedFlow], path_s: float) -> float:
+    """Longest round trip of the flows, s, where those without one have the path's."""
+    own = [path_s if flow.rtt_ms is None else flow.rtt_ms / 1e3 for flow in flows]
+    return max(own, default=path_s)
+
+
+def port_span(flows: Sequence[PlannedFlow]) -> int:
+    """Source ports of each entry."""
+    return len(PORTS) // len(flows)
+
+
+def source_ports(flows: Sequence[PlannedFlow]) -> list[int]:
+    """First source port of each entry; empty where flows have the path's round trip."""
+    if not has_rtt(flows):
+        return []
+    return [PORTS.start + at * port_span(flows) for at in range(len(flows))]
+
+
+def delays(flows: Sequence[PlannedFlow], part: float) -> str:
+    """That part of each round trip by source ports, as an emulator takes it; ``-`` without any."""
+    entries = (
+        f"{first}-{first + port_span(flows) - 1}:{round(1000 * part * (flow.rtt_ms or 0))}"
+        for first, flow in zip(source_ports(flows), flows, strict=False)
+    )
+    return ",".join(entries) or "-"
+
+
 def together_s(flows: Sequence[PlannedFlow]) -> tuple[float, float] | None:
     """Time since the start in which all flows are on; None where they are all the time."""
     if not any(flow.start_s or flow.end_s for flow in flows):
@@ -104,7 +147,7 @@ def from_text(text: str) -> tuple[PlannedFlow, ...]:
 def refusal(
     flows: Sequence[PlannedFlow],
     *,
-    streams: Iterable[int],
+    streams: Sequence[int],
     congestion: str,
     of_group: str,
     warmup_s: float,
@@ -120,6 +163,10 @@ def refusal(
         return f"at most {MOST} entries, not {len(flows)}; `count` says how many flows one has"
     if other := [number for number in streams if number % total(flows)]:
         return f"are {total(flows)}, and streams {other[0]}; give `streams: [{total(flows)}]`"
+    if has_rtt(flows) and any(flow.rtt_ms is None for flow in flows):
+        return "some have no rtt_ms; give each one, or none"
+    if has_rtt(flows) and (most := max(streams)) > port_span(flows):
+        return f"at most {port_span(flows)} streams where {len(flows)} have an rtt_ms, not {most}"
     named = [flow.congestion for flow in flows if flow.congestion]
     if named and len(named) == len(flows) and of_group:
         return f"all name their congestion control, so that {of_group!r} is of none; leave it out"

@@ -239,6 +239,10 @@ class StudyFields(Model, title="A study"):
         link = self.path(path).link
         return sum(link.emulator.each_way_ms) / 1e3 if link and link.emulator else 0.0
 
+    def longest_rtt_s(self, group: Group, link: str = "") -> float:
+        """Longest RTT of a group's flows that emulators add on a link of its path, s."""
+        return flows.longest_rtt_s(group.flows, self.rtt_s(link or group.path))
+
     def congestion_of(self, group: Group) -> str:
         """Congestion control of a group's runs, as the study names it; empty: the host's own."""
         return flows.congestion(group.flows, group.congestion or self.congestion or "")

@@ -39,7 +39,7 @@ def check_forced_loss(study: StudyFields, group: Group) -> None:
         return
     quick = group.quick.over(study.quick or study.timing) if group.quick else study.quick
     for timing in filter(None, (study_at(study, group, ()).timing, quick)):
-        over_s = timing.warmup_at(study.rtt_s(group.path)) + timing.seconds
+        over_s = timing.warmup_at(study.longest_rtt_s(group)) + timing.seconds
         if group.force_loss_at_s >= over_s:
             raise ValueError(f"{where}: a run is over after {over_s:g} s")
 
@@ -88,12 +88,12 @@ def _check_flows(study: StudyFields, group: Group) -> None:
     if not group.flows:
         return
     timed = flows.together_s(group.flows) is not None
-    reason = ""
+    reason = _rtt_refusal(study, group) if flows.has_rtt(group.flows) else ""
     if timed and (group.records is not None or study.engine == "plain"):
         reason = "have times, which runs of records and the plain engine lack"
     quick = group.quick.over(study.quick or study.timing) if group.quick else study.quick
     for timing in filter(None, (study.timing, quick)):
-        warmup_s = timing.warmup_at(study.rtt_s(group.path))
+        warmup_s = timing.warmup_at(study.longest_rtt_s(group))
         reason = reason or flows.refusal(
             group.flows,
             streams=group.streams or study.streams,
@@ -105,6 +105,19 @@ def _check_flows(study: StudyFields, group: Group) -> None:
         )
     if reason:
         raise ValueError(f"groups: {group.name}: flows: {reason}")
+
+
+def _rtt_refusal(study: StudyFields, group: Group) -> str:
+    """Reason why flows cannot have round trips of their own; empty when they can."""
+    path, first, last = study.paths[group.path], flows.PORTS[0], flows.PORTS[-1]
+    if path.link is None or path.link.emulator is None:
+        return f"rtt_ms: path {group.path!r} has no emulator to delay them"
+    if path.link.emulator.with_ == "netem":
+        return f"rtt_ms: netem of path {group.path!r} delays all alike; leave out with"
+    for end in path.ends:
+        if any(port in flows.PORTS for port in end.ports or ()):
+            return f"rtt_ms: ports {first} to {last} name the flows; give {end.host} another"
+    return ""
 
 
 def _check_cross(study: StudyFields, group: Group) -> None:

@@ -183,7 +183,7 @@ def run_s(study: Study, run: Run | None = None) -> float:
     generator = run.group.generator
     own_s = OVERHEAD_S.get(generator)
     overhead_s = limits_of(generator).overhead_s if own_s is None else own_s
-    overhead_s += OVERHEAD_RTTS * study.rtt_s(run.link)
+    overhead_s += OVERHEAD_RTTS * study.longest_rtt_s(run.group, run.link)
     if run.group.cross_udp_Mbps:
         overhead_s += CROSS_S
     return measuring_s(study, (run,)) + study.latency.extra_s + overhead_s
@@ -191,5 +191,5 @@ def run_s(study: Study, run: Run | None = None) -> float:
 
 def measuring_s(study: Study, runs: Iterable[Run]) -> float:
     """Seconds of warm-up and window of runs."""
-    timings = ((run.study(study).timing, study.rtt_s(run.link)) for run in runs)
+    timings = ((run.study(study).timing, study.longest_rtt_s(run.group, run.link)) for run in runs)
     return sum(timing.warmup_at(rtt_s) + timing.seconds for timing, rtt_s in timings)

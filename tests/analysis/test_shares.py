@@ -184,6 +184,43 @@ def test_newcomers_have_their_share_while_all_are_on_and_the_time_until_it_is_fa
     assert len(shown.drawn(m)["mixed"].charts) == 4
 
 
+def test_round_trips_of_flows_have_shares_columns_and_a_sentence_of_their_own(tmp_path):
+    """The same stack twice: two flows at 10 ms have four fifths, two at 50 ms one."""
+    text = re.sub(r"(?s)groups:.*?tunings", "tunings", STUDY).replace("streams: [8]\n", "")
+    text = text.replace("congestion: bbr+cubic\n", "congestion: cubic\n") + ROUND_TRIPS
+    (tmp_path / "rtts.yml").write_text(text)
+    study = studies.load(tmp_path / "rtts.yml")
+    runs = synthetic.runs_of(study, value=lambda *_at: (0.43, "loss"))
+    runs = runs.assign(flows=flows.as_text(study.groups[0].flows), congestion="cubic")
+    frame = synthetic.intervals_of(runs, study, noise=0.0)
+    part = np.where(frame["stream"] < 2, 0.4, 0.1)
+    frame = frame.assign(bytes=(4 * frame["bytes"].mean() * part).astype("int64"))
+    m = from_frames(study, runs, frame, tmp_path)
+    stacks = shares.of_stacks(m)
+    assert list(stacks["control"]) == ["cubic@10ms", "cubic@50ms"] * 3
+    assert stacks["share_percent"].to_numpy() == pytest.approx([80, 20] * 3, abs=0.1)
+    assert set(shown.stacks(m).frame["stack"]) == {"CUBIC at 10 ms", "CUBIC at 50 ms"}
+    assert set(shares.of_runs(m).columns) == {
+        "share_cubic_10ms_percent",
+        "share_cubic_50ms_percent",
+    }
+    cells = shares.with_shares(m, m.cells)
+    assert cells["share_cubic_50ms_percent"].to_numpy() == pytest.approx([20] * 3, abs=0.1)
+    assert cells["share_cubic_50ms_low_percent"].notna().all()
+    # (2 * 4 + 2 * 1)² / (4 * (2 * 16 + 2 * 1))
+    assert cells["jain_index"].to_numpy() == pytest.approx([100 / 136] * 3, abs=1e-3)
+    assert answers.question(m).startswith("CUBIC at 10 ms's share of the bytes is 80")
+    assert len(shown.drawn(m)["mixed"].charts) == 3
+
+
+ROUND_TRIPS = """\
+groups:
+  - {name: mixed, path: wire, sender: a,
+     flows: [{count: 2, rtt_ms: 10}, {count: 2, rtt_ms: 50}]}
+streams: [4]
+"""
+
+
 def test_newcomers_that_never_have_an_equal_share_say_so(tmp_path):
     m = late(tmp_path, 1.0, 0.2)
     (row,) = shares.of_newcomers(m).to_dict("records")

@@ -218,7 +218,7 @@ def test_a_round_trip_is_halved_and_units_are_converted():
         "set direction=ab delay_us=91600 rate_bps=2500000000 queue_B=4000000 queue_packets=0 "
         "mark_above_B=9000 loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 "
         "seed=14 discipline=none target_us=0 interval_us=0 burst_B=0 policer=0 "
-        "enter_bad_ppb=0 leave_bad_ppb=0 bad_loss_ppb=0"
+        "enter_bad_ppb=0 leave_bad_ppb=0 bad_loss_ppb=0 flow_delay_max_us=0"
     )
     assert back == there.replace("=ab", "=ba").replace("seed=14", "seed=15")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from ledger import assert_ledger_closes
@@ -81,3 +83,21 @@ def test_a_stream_that_ends_without_a_plan_is_an_error(agent):
     sink, _ = agent.transfer(streams=2, window_ms=600, gen={"ends_ms": "0,200"})
     assert sink["status"] == "error"
     assert "stream 1 ended before the window did" in sink["message"]
+
+
+def test_streams_are_bound_to_the_ports_of_their_range_run_after_run(agent):
+    """Ports of earlier runs are in TIME_WAIT toward the sink's fixed port; others follow."""
+    options = {"streams": 4, "window_ms": 30, "source_ports": "3*20000,21000", "source_span": 60}
+    options |= {"from": "127.0.0.1", "sink": {"port": 5999}}
+    for run in range(1, 9):
+        sink, gen = agent.transfer(**options, run=run)
+        assert [sink["status"], gen["status"]] == ["ok", "ok"], (sink["message"], gen["message"])
+        assert_ledger_closes(sink, gen)
+    used = sorted(local_port(line) for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    waiting = [port for port in used if 20_000 <= port < 22_000]
+    assert len(waiting) >= 8 and {port // 1000 for port in waiting} == {20, 21}
+    assert all(port % 1000 < 60 for port in waiting)
+
+
+def local_port(line: str) -> int:
+    return int(line.split()[1].partition(":")[2], 16)

@@ -11,12 +11,17 @@ from netlab import study as studies
 from netlab.errors import BadInput
 from netlab.experiment.conditions import context_of
 from netlab.files.paths import data_dir
+from netlab.lab.topology import topology
 from netlab.study import flows, schedule
 from netlab.study.file import frozen_text, json_schema, load, short_form
 from netlab.study.flows import PlannedFlow
 from netlab.study.keys import provenance_key
 
 PAIR = [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4, "start_s": 2.0}]
+
+
+LINK = {"link": {"emulator": {"rtt_ms": 20.0}}}
+ENDS = {"ends": [{"host": "a"}, {"host": "b"}]}
 
 
 def written(tmp_path, entries=PAIR, **more):
@@ -88,6 +93,28 @@ def test_stacks_are_joined_as_they_are_dealt(entries, default, joined):
         (PAIR, {"group": {"records": 10}}, "runs of records"),
         (PAIR, {"engine": "plain"}, "plain engine"),
         ([{}, {"count": 4}], {"group": {"generator": "iperf3"}}, "iperf3 has none"),
+        ([{"rtt_ms": 5}, {"count": 4}], {}, "some have no rtt_ms"),
+        ([{"rtt_ms": 5, "count": 5}], {"paths": {"slow": ENDS}}, "has no emulator to delay them"),
+        (
+            [{"rtt_ms": 5, "count": 5}],
+            {"paths": {"slow": {**ENDS, "link": {"emulator": {"with": "netem", "rtt_ms": 2}}}}},
+            "netem of path 'slow' delays all alike",
+        ),
+        (
+            [{"rtt_ms": 5, "count": 5}],
+            {"paths": {"slow": {**LINK, "ends": [{"host": "a"}, {"host": "b", "port": 20000}]}}},
+            "ports 10240 to 32767 name the flows; give b another",
+        ),
+        (
+            [{"rtt_ms": 5, "count": 3000}, *[{"rtt_ms": 9}] * 7],
+            {"streams": [3007]},
+            "at most 2816 streams where 8 have an rtt_ms",
+        ),
+        (
+            [{"rtt_ms": 5, "count": 5}],
+            {"factors": {"rtt_ms": [5, 50]}},
+            "the factor rtt_ms is of none",
+        ),
         (PAIR, {"quick": {"seconds": 0.5, "warmup_s": 0.5}}, "a run is over after 1 s"),
     ],
 )
@@ -110,6 +137,33 @@ def test_the_short_form_lasts_as_long_as_the_flows_need(tmp_path):
     assert short_form(load(written(tmp_path)), "late.yml").timing.seconds == 1.5
 
 
+def test_round_trips_of_flows_are_delays_by_source_port(tmp_path):
+    """Each way has its part; the warm-up and the estimated time follow the longest."""
+    entries = [{"rtt_ms": 10.0}, {"count": 4, "rtt_ms": 500.0}]
+    study = load(written(tmp_path, entries, timing={"seconds": 6.0, "rounds": 1}))
+    (group,) = study.groups
+    first, second = flows.source_ports(group.flows)
+    last = second - 1
+    assert flows.delays(group.flows, 0.25) == (
+        f"{first}-{last}:2500,{second}-{last + second - first}:125000"
+    )
+    assert last + second - first <= 32_767
+    assert flows.longest_rtt_s(group.flows, 0.02) == study.longest_rtt_s(group) == 0.5
+    plain = load(written(tmp_path, [{}, {"count": 4}], timing={"seconds": 6.0, "rounds": 1}))
+    assert flows.source_ports(plain.groups[0].flows) == []
+    assert plain.longest_rtt_s(plain.groups[0]) == 0.02
+    (run,), (short,) = (one.runs for each in (study, plain) for (one,) in schedule.rounds(each))
+    assert schedule.run_s(study, run) > schedule.run_s(plain, short) + 9
+    (path,) = topology(study).paths
+    assert path.emulated_with == "netlab" and path.delays_flows
+    assert {way.flow_delay_max_us for way in path.emulator.ways} == {500_000}
+    assert {way.flow_delay_max_us for p in topology(plain).paths for way in ways_of(p)} <= {0}
+
+
+def ways_of(path):
+    return path.emulator.ways if path.emulator else ()
+
+
 def keys_of(study) -> set[str]:
     found = {"kernel": "6.1", "mtu_B": 1500, "found": {}, "generators": {}}
     visit = schedule.rounds(study)[0][0]
@@ -126,6 +180,8 @@ def test_each_part_of_a_flow_is_in_the_key_and_in_the_digest(tmp_path):
         [{}, {"count": 4, "pacing_MBps": 1.0}],
         [{"count": 2}, {"count": 3}],
         [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4}],
+        [{"rtt_ms": 10.0}, {"count": 4, "rtt_ms": 50.0}],
+        [{"rtt_ms": 10.0}, {"count": 4, "rtt_ms": 60.0}],
     ]
     loaded = [load(written(tmp_path, plan)) for plan in plans]
     assert len({study.digest() for study in loaded}) == len(plans)
@@ -143,5 +199,5 @@ BUFFERBLOAT = "ef5defc2c2b4fd73e3a7efdd06c67ee0ea105455cede957cbc654954f0c6518f"
 def test_an_editor_knows_the_keys_of_a_flow():
     schema = json_schema()
     assert set(schema["$defs"]["PlannedFlow"]["properties"]) == {
-        *("count", "congestion", "pacing_MBps", "start_s", "end_s")
+        *("count", "congestion", "pacing_MBps", "rtt_ms", "start_s", "end_s")
     }

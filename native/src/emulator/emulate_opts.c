@@ -31,6 +31,7 @@ static const struct {
 	{"target_us", US, 0, 1000000, offsetof(struct nl_link_opts, target_ns)},
 	{"interval_us", US, 0, 4000000, offsetof(struct nl_link_opts, interval_ns)},
 	{"seed", 1, 0, UINT64_MAX, offsetof(struct nl_link_opts, seed)},
+	{"flow_delay_max_us", US, 0, 10000000, offsetof(struct nl_link_opts, flow_delay_max_ns)},
 };
 
 static const char *const discipline_name[] = {
@@ -56,6 +57,33 @@ static int parse_numbers(struct nl_request *request, const char *key, uint64_t o
 					   "separated by commas", key, NL_DROP_PLAN_MAX);
 	}
 	return NL_OK;
+}
+
+/* Parse FIRST-LAST:MICROSECONDS, comma-separated, or - for none. */
+static int parse_flows(struct nl_request *request, struct nl_link_opts *opts, struct nl_err *err)
+{
+	const char *at = nl_request_get(request, "flows"), *end = at ? at + strlen(at) : NULL;
+
+	if (!at)
+		return NL_OK;
+	opts->flows = 0;
+	if (strcmp(at, "-") == 0)
+		return NL_OK;
+	for (;; at++) {
+		struct nl_flow_delay one = {0};
+		uint64_t delay_us = 0;
+
+		if (opts->flows == NL_FLOW_DELAYS_MAX || nl_decimal_take(&at, end, &one.first_port) ||
+		    *at++ != '-' || nl_decimal_take(&at, end, &one.last_port) || *at++ != ':' ||
+		    nl_decimal_take(&at, end, &delay_us) || !one.first_port || one.first_port > one.last_port ||
+		    one.last_port > UINT16_MAX || delay_us > 10000000 || (*at && *at != ','))
+			return nl_fail_key(err, "flows", "flows: expected -, or up to %d of FIRST-LAST:US, ports and "
+					   "a delay, separated by commas", NL_FLOW_DELAYS_MAX);
+		one.delay_ns = delay_us * US;
+		opts->flow[opts->flows++] = one;
+		if (!*at)
+			return NL_OK;
+	}
 }
 
 static int parse_discipline(struct nl_request *request, uint64_t *out, struct nl_err *err)
@@ -93,7 +121,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 		value *= link_option[i].unit;
 		memcpy((char *)&changed + link_option[i].at, &value, sizeof(value));
 	}
-	if (parse_discipline(request, &changed.discipline, err))
+	if (parse_discipline(request, &changed.discipline, err) || parse_flows(request, &changed, err))
 		return err->code;
 	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX, .trace = nl_request_get(request, "trace")};
 	plan->forget = drop_at && strcmp(drop_at, "0") == 0;

@@ -27,7 +27,8 @@ uint64_t nl_link_memory_B(const struct nl_link_opts *opts)
 {
 	uint64_t rate_bps = opts->rate_bps ? opts->rate_bps : ASSUMED_BPS, us, flying;
 
-	us = (opts->delay_ns + opts->jitter_ns + opts->reorder_ns) / 1000 + 1;
+	us = opts->delay_ns > opts->flow_delay_max_ns ? opts->delay_ns : opts->flow_delay_max_ns;
+	us = (us + opts->jitter_ns + opts->reorder_ns) / 1000 + 1;
 	if (us > NL_LINK_MEMORY_MAX_B / (rate_bps / 8000000 + 1))
 		return NL_LINK_MEMORY_MAX_B;
 	flying = us * (rate_bps / 8000000 + 1) + opts->queue_B + opts->queue_packets * 1500 + opts->burst_B;
@@ -67,9 +68,11 @@ int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t
 
 	memset(link, 0, sizeof(*link));
 	link->opts = *opts;
+	link->orders = 1 + (int)opts->flows;
 	link_seed(link);
 	link->left_B = NL_TRACE_B;
-	nl_fifo_init(&link->in_order, sizeof(struct nl_piece), PIECES_MAX);
+	for (int i = 0; i <= NL_FLOW_DELAYS_MAX; i++)
+		nl_fifo_init(&link->in_order[i], sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->late, sizeof(struct nl_piece), PIECES_MAX);
 	nl_fifo_init(&link->waiting, sizeof(struct served), PIECES_MAX);
 	if (opts->discipline && nl_aqm_init(&link->queue, &queue, dropped_by_queue, link))
@@ -79,7 +82,8 @@ int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t
 
 void nl_link_close(struct nl_link *link)
 {
-	nl_fifo_free(&link->in_order);
+	for (int i = 0; i <= NL_FLOW_DELAYS_MAX; i++)
+		nl_fifo_free(&link->in_order[i]);
 	nl_fifo_free(&link->late);
 	nl_fifo_free(&link->waiting);
 	nl_aqm_free(&link->queue);
@@ -91,6 +95,8 @@ void nl_link_set(struct nl_link *link, const struct nl_link_opts *opts)
 	int reseed = opts->seed != link->opts.seed;
 
 	link->opts = *opts;
+	if (link->orders <= (int)opts->flows)
+		link->orders = 1 + (int)opts->flows;
 	link->queue.opts = aqm_opts(opts);
 	if (reseed)
 		link_seed(link);
@@ -324,6 +330,39 @@ static enum verdict verdict_of(struct nl_link *link, uint64_t now_ns, uint64_t w
 	return PASSES;
 }
 
+/* -- delays of flows ----------------------------------------------------------------- */
+
+/* 0, or 1 + the number of the delay that a packet's flow has of its own. */
+static uint8_t flow_delay_of(const struct nl_link_opts *o, const struct nl_superpacket *sp, const uint8_t *frame)
+{
+	uint16_t port[2];
+
+	if (!o->flows || !nl_superpacket_tcp_ports(sp, frame, port))
+		return 0;
+	for (uint8_t i = 0; i < o->flows; i++)
+		for (int end = 0; end < 2; end++)
+			if (port[end] >= o->flow[i].first_port && port[end] <= o->flow[i].last_port)
+				return (uint8_t)(i + 1);
+	return 0;
+}
+
+/* Fewer delays may have been set since the packet came. */
+static uint64_t delay_of(const struct nl_link *link, int of_flow)
+{
+	return of_flow && (uint64_t)of_flow <= link->opts.flows ? link->opts.flow[of_flow - 1].delay_ns
+								 : link->opts.delay_ns;
+}
+
+static uint64_t least_delay_ns(const struct nl_link *link)
+{
+	uint64_t least_ns = link->opts.delay_ns;
+
+	for (int i = 1; (uint64_t)i <= link->opts.flows; i++)
+		if (delay_of(link, i) < least_ns)
+			least_ns = delay_of(link, i);
+	return least_ns;
+}
+
 /* A run of adjacent segments that will become a piece. */
 struct run {
 	uint32_t first, count;
@@ -337,23 +376,28 @@ static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct ru
 	const struct nl_link_opts *o = &link->opts;
 	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count};
 	struct served served = {.end_ns = run->end_ns, .packets = run->count};
-	uint64_t delay_ns = o->delay_ns;
+	uint64_t *last_ns;
+	uint64_t delay_ns;
+	int of_flow;
 
 	if (!run->count)
 		return 0;
+	of_flow = superpacket_of(&piece)->flow_delay;
+	last_ns = &link->last_ns[of_flow];
+	delay_ns = delay_of(link, of_flow);
 	if (o->jitter_ns) {
 		delay_ns += nl_prng_below(&link->jitter, 2 * o->jitter_ns + 1);
 		delay_ns = delay_ns > o->jitter_ns ? delay_ns - o->jitter_ns : 0;
 	}
 	piece.depart_ns = run->end_ns + delay_ns;
-	if (piece.depart_ns < link->last_ns)
-		piece.depart_ns = link->last_ns;
-	link->last_ns = piece.depart_ns;
+	if (piece.depart_ns < *last_ns)
+		piece.depart_ns = *last_ns;
+	*last_ns = piece.depart_ns;
 	if (overtaken) {
 		piece.depart_ns += o->reorder_ns;
 		link->count.reordered++;
 	}
-	nl_fifo_push(overtaken ? &link->late : &link->in_order, &piece);
+	nl_fifo_push(overtaken ? &link->late : &link->in_order[of_flow], &piece);
 	if (o->discipline) { /* the packets are counted, and the block is held, since they arrived */
 		run->count = 0;
 		return 1;
@@ -381,7 +425,7 @@ static uint64_t serves_next_ns(const struct nl_link *link)
 
 static uint64_t piece_max_ns(const struct nl_link *link)
 {
-	uint64_t piece_ns = link->opts.delay_ns / NL_LINK_PIECE_PART;
+	uint64_t piece_ns = least_delay_ns(link) / NL_LINK_PIECE_PART;
 
 	return piece_ns < NL_LINK_PIECE_NS ? NL_LINK_PIECE_NS : piece_ns;
 }
@@ -390,6 +434,15 @@ static uint64_t piece_max_ns(const struct nl_link *link)
 static int leaves_with(const struct nl_link *link, const struct run *run, uint64_t end_ns)
 {
 	return !link->opts.trace || !run->count || run->end_ns == end_ns;
+}
+
+/* The discipline chooses the flow afterwards. */
+static int reserve_in_order(struct nl_link *link, size_t pieces)
+{
+	for (int i = 0; i < link->orders; i++)
+		if (nl_fifo_reserve(&link->in_order[i], pieces))
+			return -1;
+	return 0;
 }
 
 void nl_link_serve(struct nl_link *link, uint64_t now_ns)
@@ -403,7 +456,7 @@ void nl_link_serve(struct nl_link *link, uint64_t now_ns)
 		uint64_t end_ns;
 		int follows, overtaken;
 
-		if (nl_fifo_reserve(&link->in_order, 2) || nl_fifo_reserve(&link->late, 1) ||
+		if (reserve_in_order(link, 2) || nl_fifo_reserve(&link->late, 1) ||
 		    !nl_aqm_take(&link->queue, &packet, begin_ns))
 			break;
 		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
@@ -551,8 +604,9 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 
 	if (read_frame(link, &sp, block + HEAD_B, len))
 		return;
+	sp.flow_delay = flow_delay_of(&link->opts, &sp, block + HEAD_B);
 	nl_link_queue(link, now_ns, &bytes, &packets);
-	if (nl_fifo_reserve(&link->in_order, sp.segments) ||
+	if (nl_fifo_reserve(&link->in_order[sp.flow_delay], sp.segments) ||
 	    nl_fifo_reserve(&link->late, sp.segments) ||
 	    nl_fifo_reserve(&link->waiting, sp.segments)) {
 		link->count.dropped_memory += sp.segments;
@@ -594,21 +648,29 @@ uint64_t nl_link_dropped(const struct nl_link *link)
 
 /* -- departure ----------------------------------------------------------------------- */
 
-static const struct nl_fifo *first_fifo(const struct nl_link *link)
+/* The queue of the piece that departs first: of an order, or, as link->orders, of reordered ones; -1: none. */
+static int first_queue(const struct nl_link *link)
 {
-	const struct nl_piece *in_order = nl_fifo_first(&link->in_order);
-	const struct nl_piece *late = nl_fifo_first(&link->late);
+	uint64_t least_ns = UINT64_MAX;
+	int first = -1;
 
-	if (!in_order || !late)
-		return in_order ? &link->in_order : late ? &link->late : NULL;
-	return late->depart_ns < in_order->depart_ns ? &link->late : &link->in_order;
+	for (int i = 0; i <= link->orders; i++) {
+		const struct nl_piece *piece =
+			nl_fifo_first(i < link->orders ? &link->in_order[i] : &link->late);
+
+		if (piece && piece->depart_ns < least_ns) {
+			least_ns = piece->depart_ns;
+			first = i;
+		}
+	}
+	return first;
 }
 
 const struct nl_piece *nl_link_first(const struct nl_link *link)
 {
-	const struct nl_fifo *fifo = first_fifo(link);
+	int first = first_queue(link);
 
-	return fifo ? nl_fifo_first(fifo) : NULL;
+	return first < 0 ? NULL : nl_fifo_first(first < link->orders ? &link->in_order[first] : &link->late);
 }
 
 uint64_t nl_link_next_ns(const struct nl_link *link)
@@ -619,7 +681,8 @@ uint64_t nl_link_next_ns(const struct nl_link *link)
 	if (!link->queue.packets)
 		return depart_ns;
 	/* nothing of the queue departs before this */
-	delay_ns = link->opts.delay_ns > link->opts.jitter_ns ? link->opts.delay_ns - link->opts.jitter_ns : 0;
+	delay_ns = least_delay_ns(link);
+	delay_ns = delay_ns > link->opts.jitter_ns ? delay_ns - link->opts.jitter_ns : 0;
 	served_ns = serves_next_ns(link) + delay_ns;
 	return served_ns < depart_ns ? served_ns : depart_ns;
 }
@@ -632,7 +695,8 @@ int nl_link_parts(const struct nl_piece *piece, uint8_t *head, struct iovec iov[
 
 void nl_link_sent(struct nl_link *link, int refused)
 {
-	struct nl_fifo *fifo = first_fifo(link) == &link->late ? &link->late : &link->in_order;
+	int first = first_queue(link);
+	struct nl_fifo *fifo = first < link->orders ? &link->in_order[first] : &link->late;
 	const struct nl_piece piece = *(const struct nl_piece *)nl_fifo_first(fifo);
 	const struct nl_superpacket *sp = superpacket_of(&piece);
 

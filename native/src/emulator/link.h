@@ -16,6 +16,8 @@
  * early. A piece is at most NL_LINK_PIECE_NS of transmission, or 1 / NL_LINK_PIECE_PART of the
  * delay if that is more.
  *
+ * TCP of some ports takes a delay of its own, after the same queue and rate; each delay keeps its order.
+ *
  * Under a discipline (aqm.h) packets wait in a queue of their own until the link is free, in place of
  * the tail drop, and the discipline decides then. Its decisions are those of the moment at which the link
  * becomes free, however late the caller asks.
@@ -57,6 +59,14 @@ void nl_drop_plan_moment(struct nl_drop_plan *s, uint64_t after_ns);
 /* Cancel both plans. */
 void nl_drop_plan_forget(struct nl_drop_plan *s);
 
+/* TCP packets from or to a port of a range have this delay in place of the link's. */
+enum { NL_FLOW_DELAYS_MAX = 8 };
+
+struct nl_flow_delay {
+	uint64_t first_port, last_port;
+	uint64_t delay_ns;
+};
+
 enum {
 	NL_LINK_PIECE_NS = 100000,
 	NL_LINK_PIECE_PART = 400,
@@ -81,6 +91,9 @@ struct nl_link_opts {
 	uint64_t seed;
 	uint64_t discipline;               /* enum nl_discipline; needs a rate */
 	uint64_t target_ns, interval_ns; /* of the discipline */
+	struct nl_flow_delay flow[NL_FLOW_DELAYS_MAX];
+	uint64_t flows;             /* of these */
+	uint64_t flow_delay_max_ns; /* the longest that will be set, for memory alone */
 };
 
 struct nl_link_count {
@@ -107,14 +120,16 @@ struct nl_link {
 	struct nl_prng loss, jitter, reorder, bursts;
 	int bad; /* the state of loss */
 	struct nl_pkt_ring ring;
-	struct nl_fifo in_order, late; /* of struct nl_piece: in order, and reordered ones */
+	/* of struct nl_piece: in the order of the link's delay and of each flow's, and reordered ones */
+	struct nl_fifo in_order[1 + NL_FLOW_DELAYS_MAX], late;
+	int orders; /* in use so far */
 	struct nl_fifo waiting;    /* of struct served: not yet transmitted */
 	uint64_t waiting_packets;
 	uint64_t unsent_packets; /* admitted and not yet sent */
 	uint64_t free_ns, free_remainder; /* end of transmission; remainder of the division */
 	uint64_t trace_ns;                /* begin of the trace */
 	uint64_t opportunity, left_B;     /* of the trace: the one used last, and its bytes left */
-	uint64_t last_ns;            /* departure of the last piece in order */
+	uint64_t last_ns[1 + NL_FLOW_DELAYS_MAX]; /* departure of the last piece in order */
 	struct nl_drop_plan drop_plan;
 	struct nl_aqm queue;
 	uint64_t filled_ns; /* arrival of the first packet at an empty queue */

@@ -156,6 +156,20 @@ uint32_t nl_superpacket_flow(const struct nl_superpacket *sp, const uint8_t *fra
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
+int nl_superpacket_tcp_ports(const struct nl_superpacket *sp, const uint8_t *frame, uint16_t port[2])
+{
+	const uint8_t *ip = frame + NL_VNET_B;
+	int v4 = sp->version == 4;
+	uint32_t at = v4 ? (ip[0] & 15u) * 4 : IPV6_B;
+
+	if ((v4 ? ip[9] : ip[6]) != IPPROTO_TCP || (v4 && be16_get(ip + 6) & MORE_FRAGMENTS_OR_OFFSET) ||
+	    sp->ip_B < at + 4)
+		return 0;
+	port[0] = (uint16_t)be16_get(ip + at);
+	port[1] = (uint16_t)be16_get(ip + at + 2);
+	return 1;
+}
+
 static uint32_t payload_at(const struct nl_superpacket *sp, uint32_t segment)
 {
 	return segment < sp->segments ? segment * sp->gso_B : sp->payload_B;

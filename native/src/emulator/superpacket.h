@@ -37,6 +37,7 @@ struct nl_superpacket {
 	uint8_t version; /* 4 or 6 */
 	uint8_t data;    /* carries TCP or UDP payload */
 	uint8_t udp;     /* of UDP */
+	uint8_t flow_delay; /* 0, or 1 + the delay of its flow; the link's */
 };
 
 /* Parse frame: a virtio header and an IP packet. On failure *out is unusable. */
@@ -50,6 +51,10 @@ int nl_superpacket_mark(uint8_t *frame);
 /* A hash of the flow of an IP packet that was read: addresses, protocol and ports, those of fragments and
  * behind extension headers left out. */
 uint32_t nl_superpacket_flow(const struct nl_superpacket *sp, const uint8_t *frame, uint64_t seed);
+
+/* Source and destination port of an IP packet of TCP that was read. 0: of another protocol, a fragment, or
+ * behind extension headers. */
+int nl_superpacket_tcp_ports(const struct nl_superpacket *sp, const uint8_t *frame, uint16_t port[2]);
 
 /* Bytes of segment i as an IP packet of its own. */
 uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i);

@@ -84,16 +84,23 @@ static int bind_to(int fd, const struct nl_run_opts *opts, const struct sockaddr
 	return 0;
 }
 
-static int bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err)
+static int bind_from(int fd, const struct nl_run_opts *opts, uint64_t port, struct nl_err *err)
 {
 	struct nl_address address;
 
-	if (nl_address_parse(opts->from, 0, &address))
+	if (nl_address_parse(opts->from, port, &address))
 		return nl_fail_key(err, "from", "%s is not a numeric address", opts->from);
 	/* Choose the port at connect, so that streams to several sinks may share one. */
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){1}, sizeof(int));
-	if (bind_to(fd, opts, (struct sockaddr *)&address.storage, address.len))
-		return nl_fail_errno(err, errno, "bind %s", opts->from);
+	/* ports of earlier runs, in TIME_WAIT, are bound again for another port of a sink */
+	if (port)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	if (bind_to(fd, opts, (struct sockaddr *)&address.storage, address.len)) {
+		int error = errno, code = nl_fail_errno(err, error, "bind %s", opts->from);
+
+		errno = error; /* the caller may try another port */
+		return code;
+	}
 	return NL_OK;
 }
 
@@ -103,19 +110,40 @@ static int new_socket(int family, int type, int *fd, struct nl_err *err)
 	return *fd < 0 ? nl_fail_errno(err, errno, "socket") : NL_OK;
 }
 
+/* Source port of a stream, and another of its range for every further attempt; 0: any. */
+static uint64_t source_port(const struct nl_run_opts *opts, uint64_t stream, uint64_t attempt)
+{
+	uint64_t first = stream < opts->streams ? nl_dealt_number(opts->source_ports, stream) : 0;
+
+	return first ? first + (opts->run % opts->source_span + stream + attempt * opts->streams) %
+				       opts->source_span
+		     : 0;
+}
+
 int nl_sock_connect(const struct nl_run_opts *opts, uint64_t stream, int *fd, struct nl_err *err)
 {
 	struct nl_address to;
 
 	if (nl_address_parse(opts->address, opts->port, &to))
 		return nl_fail_key(err, "to", "%s is not a numeric address", opts->address);
-	if (new_socket(to.storage.ss_family, SOCK_STREAM, fd, err) ||
-	    nl_sockopts_set(*fd, opts, to.storage.ss_family, stream, err) ||
-	    (opts->from[0] && bind_from(*fd, opts, err)))
-		return err->code;
-	if (connect(*fd, (const struct sockaddr *)&to.storage, to.len) && errno != EINPROGRESS)
-		return nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts->address, opts->port);
-	return NL_OK;
+	for (uint64_t attempt = 1;; attempt++) {
+		uint64_t port = source_port(opts, stream, attempt);
+		int again = port && attempt * opts->streams < opts->source_span;
+
+		if (new_socket(to.storage.ss_family, SOCK_STREAM, fd, err) ||
+		    nl_sockopts_set(*fd, opts, to.storage.ss_family, stream, err))
+			return err->code;
+		errno = 0;
+		if (opts->from[0] && bind_from(*fd, opts, port, err)) {
+			if (errno != EADDRINUSE || !again)
+				return err->code;
+		} else if (connect(*fd, (const struct sockaddr *)&to.storage, to.len) == 0 || errno == EINPROGRESS) {
+			return NL_OK;
+		} else if (errno != EADDRNOTAVAIL || !again) {
+			return nl_fail_errno(err, errno, "connect to %s port %" PRIu64, opts->address, opts->port);
+		}
+		nl_close(fd); /* another connection has the port */
+	}
 }
 
 int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,
@@ -192,7 +220,7 @@ static int open_probe(int fd, const struct nl_run_opts *opts, const struct nl_ad
 	if (nl_sockopts_dscp(fd, opts->latency_dscp, address->storage.ss_family, err))
 		return err->code;
 	if (opts->role == NL_GEN) {
-		if (opts->from[0] && bind_from(fd, opts, err))
+		if (opts->from[0] && bind_from(fd, opts, 0, err))
 			return err->code;
 		return connect(fd, to, address->len) ? nl_fail_errno(err, errno, "connect to %s", opts->address) : NL_OK;
 	}

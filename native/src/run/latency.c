@@ -246,6 +246,7 @@ static int connect_stream(struct nl_latency_probe *p, struct nl_err *err)
 	opts.dscp = opts.latency_dscp ? opts.latency_dscp : opts.dscp;
 	opts.pacing_Bps = 0;
 	opts.pacings_Bps[0] = '\0';
+	opts.source_ports[0] = '\0';
 	code = nl_sock_connect(&opts, 0, &fds[0].fd, err);
 	atomic_store(&p->channel[TCP].fd, fds[0].fd);
 	if (code || set_stream(fds[0].fd, err))

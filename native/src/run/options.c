@@ -53,6 +53,9 @@ static const struct nl_option table[] = {
 		DAY_MS),
 	NUMBERS(pacings_Bps, "SO_MAX_PACING_RATE of each stream, dealt in turn; 0: none", NL_GEN,
 		UINT64_C(1000000000000)),
+	NUMBERS(source_ports, "first source port of each stream, dealt in turn; empty: chosen by the kernel", NL_GEN,
+		65535),
+	COUNT(source_span, "1", "ports from there on that a stream may take; at least the streams", NL_GEN, 0, 1, 65535),
 	COUNT(interval_ms, "100", "time between samples", BOTH, 0, 10, HOUR_MS),
 	COUNT(accept_ms, "5000", "timeout for the arrival of all streams", NL_SINK, 0, 1, HOUR_MS),
 	COUNT(connect_ms, "5000", "timeout for connecting and the start", NL_GEN, 0, 1, HOUR_MS),
@@ -392,7 +395,8 @@ static int check_flows(const struct nl_run_opts *opts, struct nl_err *err)
 	const struct {
 		const char *name, *list;
 		int timed;
-	} row[] = {{"starts_ms", opts->starts_ms, 1}, {"ends_ms", opts->ends_ms, 1}, {"pacings_Bps", opts->pacings_Bps, 0}};
+	} row[] = {{"starts_ms", opts->starts_ms, 1}, {"ends_ms", opts->ends_ms, 1}, {"pacings_Bps", opts->pacings_Bps, 0},
+		   {"source_ports", opts->source_ports, 0}};
 	uint64_t i = 0;
 
 	for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++) {
@@ -403,6 +407,12 @@ static int check_flows(const struct nl_run_opts *opts, struct nl_err *err)
 					   opts->udp ? "udp" : opts->window_ms == 0 ? "a run without window_ms"
 										    : "the plain engine");
 	}
+	for (i = 0; opts->source_ports[0] && i < nl_dealt_streams(opts->source_ports); i++)
+		if (nl_dealt_number(opts->source_ports, i) + opts->source_span - 1 > UINT16_MAX)
+			return nl_fail_key(err, "source_ports", "source_ports: a range of source_span ends beyond 65535");
+	if (opts->source_ports[0] && (!opts->from[0] || opts->streams > opts->source_span))
+		return nl_fail_key(err, "source_ports", "source_ports: need from, and a source_span of the streams");
+	i = 0;
 	while (i < opts->streams && nl_dealt_number(opts->ends_ms, i))
 		i++;
 	if (i == opts->streams)

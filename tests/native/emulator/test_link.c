@@ -508,6 +508,82 @@ LINK(a_moment_is_counted_from_the_first_data_packet)
 	CHECK(link.count.dropped_forced == 1 && link.drop_plan.last_ns == 111 * MS);
 }
 
+/* A packet of a flow by its ports. */
+static void arrive_of(uint64_t now_ns, unsigned from, unsigned to, uint32_t number)
+{
+	uint8_t *room = nl_link_room(&link);
+	size_t len = make(room, 1, number);
+
+	put16(room + NL_VNET_B + 20, from);
+	put16(room + NL_VNET_B + 22, to);
+	nl_link_arrive(&link, now_ns, len);
+}
+
+static const struct nl_link_opts two_round_trips = {
+	.rate_bps = 1000000000, .overhead_B = NL_LINK_OVERHEAD_B, .delay_ns = MS, .flows = 2,
+	.flow = {{100, 199, 5 * MS}, {200, 299, 25 * MS}},
+};
+
+LINK(flows_have_delays_of_their_own_behind_one_rate)
+{
+	const uint64_t one_ns = 12112;
+
+	opened(&two_round_trips);
+	arrive_of(0, 200, 7, 1);
+	arrive_of(0, 7, 199, 2); /* as its answers: the port of the other end */
+	arrive_of(0, 7, 300, 3); /* of neither */
+	arrive_of(0, 299, 7, 4);
+	CHECK(take() == 3 * one_ns + MS && seq == 3);
+	CHECK(take() == 2 * one_ns + 5 * MS && seq == 2);
+	CHECK(take() == one_ns + 25 * MS && seq == 1);
+	CHECK(take() == 4 * one_ns + 25 * MS && seq == 4);
+	CHECK(nl_link_next_ns(&link) == UINT64_MAX && link.ring.used_B == 0);
+}
+
+LINK(flows_behind_a_discipline_have_their_delays)
+{
+	struct nl_link_opts opts = two_round_trips;
+
+	opts.discipline = NL_FQ_CODEL;
+	opts.target_ns = 5 * MS;
+	opts.interval_ns = 100 * MS;
+	opened(&opts);
+	arrive_of(0, 200, 7, 1);
+	arrive_of(0, 100, 7, 2);
+	nl_link_serve(&link, 2 * MS);
+	CHECK(take() == 2 * 12112 + 5 * MS && seq == 2);
+	CHECK(take() == 12112 + 25 * MS && seq == 1);
+	CHECK(link.ring.used_B == 0);
+}
+
+LINK(packets_on_their_way_keep_their_delay_when_flows_change)
+{
+	struct nl_link_opts opts = two_round_trips;
+
+	opened(&opts);
+	arrive_of(0, 200, 7, 1);
+	opts.flows = 0;
+	nl_link_set(&link, &opts);
+	arrive_of(0, 200, 7, 2);
+	CHECK(take() == 2 * 12112 + MS && seq == 2);
+	CHECK(take() == 12112 + 25 * MS && seq == 1);
+	CHECK(link.ring.used_B == 0);
+}
+
+LINK(datagrams_have_the_delay_of_the_link)
+{
+	uint8_t *room;
+	size_t len;
+
+	opened(&two_round_trips);
+	room = nl_link_room(&link);
+	len = make(room, 1, 1);
+	room[NL_VNET_B + 9] = IPPROTO_UDP;
+	put16(room + NL_VNET_B + 20, 200);
+	nl_link_arrive(&link, 0, len);
+	CHECK(take() == 12112 + MS);
+}
+
 LINK(memory_is_bounded_and_overflow_is_counted)
 {
 	static uint8_t spare[NL_FRAME_MAX_B];
@@ -552,4 +628,7 @@ TEST(the_default_memory_fits_the_packets_in_flight)
 
 	CHECK(nl_link_memory_B(&fat) > 2 * 114000000 && nl_link_memory_B(&fat) < 300000000);
 	CHECK(nl_link_memory_B(&absurd) == NL_LINK_MEMORY_MAX_B);
+	fat.delay_ns = 0;
+	fat.flow_delay_max_ns = 183 * MS;
+	CHECK(nl_link_memory_B(&fat) > 2 * 114000000);
 }

@@ -1,0 +1,88 @@
+"""Flows with round trips of their own on a lab: what each measures, and the shares that follow."""
+
+import json
+
+import pytest
+import yaml
+
+import netlab
+from netlab.results.store import Store
+from tests.e2e.conftest import ANY_NOISE, run_netlab
+
+SHORT_MS, LONG_MS, WINDOW_B = 10, 50, 60_000
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Reno on a link of 20 Mb/s, and windows of a fixed size without a rate; two flows each."""
+    folder = tmp_path_factory.mktemp("round-trips")
+    entries = [{"rtt_ms": SHORT_MS}, {"rtt_ms": LONG_MS}]
+    path = {"ends": [{"host": "left"}, {"host": "right"}]}
+    link = {"rtt_ms": 2, "rate_Mbps": 20, "queue_B": 30_000}
+    group = {"sender": "left", "flows": entries}
+    content = {
+        **{"netlab": 1, "name": "round-trips", "title": "Two round trips"},
+        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
+        "paths": {
+            "link": {**path, "link": {"emulator": link}},
+            "open": {**path, "link": {"emulator": {"delay_ms": [0, 4]}}},
+        },
+        "groups": [
+            {**group, "name": "link", "path": "link"},
+            {**group, "name": "windows", "path": "open", "buffer_B": WINDOW_B},
+        ],
+        **{"streams": [2, 4], "congestion": "reno", "trace": True, "noise": ANY_NOISE},
+        "timing": {"rounds": 1, "seconds": 4, "drain_s": 60},
+    }
+    file = folder / "study.yml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    run_netlab("run", str(file), "--results", str(folder / "r"), timeout_s=240)
+    return netlab.Results(folder / "r"), Store(folder / "r").rows("traces")
+
+
+@pytest.fixture
+def results(measured):
+    return measured[0]
+
+
+def test_no_segment_of_a_flow_is_answered_before_its_round_trip(measured):
+    """From the SYN on: the kernel's estimate starts there, and is smoothed over all answers."""
+    results, traces = measured
+    assert len(results.runs) == 4
+    assert set(results.runs["path_rtt_us"]) == {1000 * LONG_MS}
+    least_us = traces[traces["rtt_us"] > 0].groupby(["run_id", "stream"])["rtt_us"].min()
+    for (_, stream), rtt_us in least_us.items():
+        own_us = 1000 * (LONG_MS if stream % 2 else SHORT_MS)
+        assert rtt_us >= own_us
+    of_windows = least_us[["windows" in run for run in least_us.index.get_level_values("run_id")]]
+    assert of_windows.xs(0, level="stream").max() < 1000 * LONG_MS
+
+
+def test_flows_of_a_fixed_window_share_as_their_round_trips(results):
+    """Rates are a window over the round trip: five parts to one, and Jain's index 36 / 52."""
+    shares = results.tables.shares().data
+    assert set(shares["control"]) == {f"reno@{ms}ms" for ms in (SHORT_MS, LONG_MS)}
+    windows = shares[shares["group"] == "windows"].set_index(["streams", "control"])
+    for streams in (2, 4):
+        short = windows.loc[streams, f"reno@{SHORT_MS}ms"]
+        long = windows.loc[streams, f"reno@{LONG_MS}ms"]
+        assert short["flows"] == long["flows"] == streams // 2
+        assert 2 < short["share_percent"] / long["share_percent"] < 8
+
+
+def test_the_shorter_round_trip_has_more_of_a_shared_link(results):
+    shares = results.tables.shares().data
+    link = shares[shares["group"] == "link"].set_index(["streams", "control"])["share_percent"]
+    for streams in (2, 4):
+        assert link[streams, f"reno@{SHORT_MS}ms"] > link[streams, f"reno@{LONG_MS}ms"]
+    names = {"share_reno_10ms_percent", "share_reno_50ms_percent", "jain_index"}
+    assert names <= set(results.cells.columns)
+
+
+def test_the_flows_are_in_the_record_and_its_ledger_closes(results):
+    runs = results.runs
+    assert json.loads(runs["flows"].iloc[0]) == [{"rtt_ms": SHORT_MS}, {"rtt_ms": LONG_MS}]
+    assert not runs["flags"].str.contains("failed|ledger").any()
+    assert (runs["ledger_error_B"] == 0).all()
+    # 20 round trips of the longest
+    assert set(runs["warmup_s"]) == {20 * LONG_MS / 1e3}
