@@ -24,8 +24,10 @@ The rules apply in a fixed order; the first one that holds decides:
    all that exceeds a rate is dropped at once.
 9. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
    datagrams lost, and no rule above explains the rate.
-10. ``foreign CPU``: one core was busy all the time, mostly with other programs. It precedes the
-    two rules above if the sender waited for a CPU for most of the run.
+10. ``foreign CPU``: one core was busy all the time, mostly with other programs, or with these for
+    a third of the time while a program of the run waited for a CPU. It precedes rules 8
+    and 9 if a program waited for most of the run, and rules 6 and 7 too unless the bytes in
+    flight fill a buffer.
 11. ``unknown``: none of these, or the fields are missing.
 """
 
@@ -91,6 +93,10 @@ packets queue somewhere, and a full window only means that the queue is fed."""
 
 FOREIGN_SHARE = 0.5
 """Share of a machine's busy time from which other programs, and not the run, filled a core."""
+
+FOREIGN_SHARE_WAITED, WAITED_SHARE = 0.3, 0.3
+"""The same where a program of the run waited for a CPU for that part of the window: measured 0.38
+where other programs, two a CPU, had 0.497 of the busy time."""
 
 SLOW_START_GROWTH, SLOW_START_RTTS = 2.0, 20.0
 """Growth of the congestion window, and most round trips of a window, of a run in slow start. CPU
@@ -261,7 +267,10 @@ def evidence(row: Mapping) -> Evidence:
 
 def _verdict(seen: Evidence, goodput: float) -> str:
     full, busy = seen.window_fill >= WINDOW_FULL, seen.busiest_core_percent >= BUSY_CORE_PERCENT
-    foreign = busy and seen.foreign_share >= FOREIGN_SHARE
+    waited = _of_known(max, seen.sender_waited_share, seen.receiver_waited_share)
+    least = FOREIGN_SHARE_WAITED if waited >= WAITED_SHARE else FOREIGN_SHARE
+    foreign = busy and seen.foreign_share >= least
+    starved = foreign and waited >= LIMITED_SHARE
     # min() takes the first of two values if the second one is NaN
     lost = seen.lost_share >= min(LOST_SHARE, seen.law_share)
     buffer = "send buffer" if seen.sender_smaller else "window"
@@ -282,11 +291,12 @@ def _verdict(seen: Evidence, goodput: float) -> str:
         ("CPU", busy and not foreign),
         (RECEIVER, is_slow(seen.closed_share, CLOSED_SHARE, seen.receiver_waited_share)),
         (SENDER, slow_sender and not own_core),
+        ("foreign CPU", starved and not full),
         ("send buffer", seen.sndbuf_limited_share >= LIMITED_SHARE),
         ("window", seen.rwnd_limited_share >= LIMITED_SHARE and not late),
         (buffer, full and not seen.rtt_ratio > QUEUEING_RATIO),
         (SHAPED, _is_shaped(seen)),
-        ("foreign CPU", foreign and seen.sender_waited_share >= LIMITED_SHARE),
+        ("foreign CPU", starved),
         (POLICER, _is_policed(seen)),
         ("loss", lost),
         (buffer, full),

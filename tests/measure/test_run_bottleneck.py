@@ -34,6 +34,7 @@ LONG = {
 OF_BOTH = {"sender_cpu_percent": 60.0, "receiver_cpu_percent": 60.0}
 CLOSED, QUIET = {"closed_share": 0.9}, {"idle_share": 0.9}
 FILLED = {"busiest_core_percent": 99.0, "foreign_cpu_percent": 40.0} | OF_BOTH
+BESIDE = {"busiest_core_percent": 100.0, "foreign_cpu_percent": 29.8} | OF_BOTH
 OWN_EACH_WAY = {"bus_MBps": 4256.0, "bus_shared": False}
 GROWING = {"rtt_us": 202_000.0, "min_rtt_us": 200_000.0, "window_s": 1.0, "retransmits": 0}
 GROWING |= {"goodput_MBps": 0.9, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
@@ -120,6 +121,16 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("CPU", {"busiest_core_percent": 99.0, "foreign_cpu_percent": 10.0} | OF_BOTH),
         ("foreign CPU", {"busiest_core_percent": 99.0, "foreign_cpu_percent": 40.0} | OF_BOTH),
         ("window", QUEUED | {"busiest_core_percent": 99.0, "foreign_cpu_percent": 40.0} | OF_BOTH),
+        # a program that waits for a CPU beside others, as recorded beside two busy ones a CPU
+        ("foreign CPU", BESIDE | {"receiver_waited_share": 0.38}),
+        ("CPU", BESIDE | {"receiver_waited_share": 0.2}),
+        ("CPU", BESIDE | {"foreign_cpu_percent": 10.0, "receiver_waited_share": 0.9}),
+        ("foreign CPU", FILLED | {"rwnd_limited_share": 0.96, "receiver_waited_share": 0.6}),
+        ("window", FILLED | {"rwnd_limited_share": 0.96, "receiver_waited_share": 0.2}),
+        # bytes in flight that fill a buffer are its limit all the same
+        ("window", QUEUED | FILLED | {"rwnd_limited_share": 0.96, "receiver_waited_share": 0.6}),
+        ("foreign CPU", LONG | FILLED | {"goodput_MBps": 4.0, "receiver_waited_share": 0.6}),
+        ("loss", LONG | FILLED | {"goodput_MBps": 4.0, "receiver_waited_share": 0.2}),
         # a shared bus is full by the sum of both directions, a full-duplex one by the busier
         ("bus", ways(1060.0, 1045.0)),
         ("bus", ways(2100.0, 900.0, **OWN_EACH_WAY)),
