@@ -11,6 +11,10 @@ static void check_link(const struct nl_link_opts *o)
 	want(!o->discipline || (o->rate_bps && o->discipline <= NL_PIE && !o->policer && !o->mark_above_B));
 	want(o->discipline <= NL_FIFO || (o->target_ns && o->interval_ns));
 	want(!o->policer || (o->burst_B && !o->queue_B && !o->queue_packets));
+	want(o->flows <= NL_FLOW_DELAYS_MAX);
+	for (uint64_t i = 0; i < o->flows; i++)
+		want(o->flow[i].first_port && o->flow[i].first_port <= o->flow[i].last_port &&
+		     o->flow[i].last_port <= UINT16_MAX);
 	want(memory_B >= NL_FRAME_MAX_B && memory_B <= NL_LINK_MEMORY_MAX_B);
 }
 
