@@ -137,7 +137,7 @@ struct reading {
 	size_t raw_len;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void append_text(struct text *t, const char *format, ...)
 {
 	va_list arguments;
 	int n;
@@ -149,7 +149,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 		t->len = t->len + (size_t)n < sizeof(t->at) ? t->len + (size_t)n : sizeof(t->at) - 1;
 }
 
-static void put_bytes(struct text *t, const uint8_t *bytes, size_t len)
+static void append_bytes(struct text *t, const uint8_t *bytes, size_t len)
 {
 	static const char digit[] = "0123456789abcdef";
 
@@ -160,14 +160,14 @@ static void put_bytes(struct text *t, const uint8_t *bytes, size_t len)
 	t->at[t->len] = '\0';
 }
 
-static void put_address(struct text *t, int family, const struct nl_rtattr *a)
+static void append_address(struct text *t, int family, const struct nl_rtattr *a)
 {
 	char name[INET6_ADDRSTRLEN];
 
 	if (a->len >= (family == AF_INET ? 4U : 16U) && inet_ntop(family, a->content, name, sizeof(name)))
-		put(t, "%s", name);
+		append_text(t, "%s", name);
 	else
-		put_bytes(t, a->content, a->len);
+		append_bytes(t, a->content, a->len);
 }
 
 static uint32_t u32_of(const struct nl_rtattr *a)
@@ -184,7 +184,7 @@ static void reading_begin(struct reading *r)
 	r->key.at[0] = r->value.at[0] = '\0';
 }
 
-static void put_raw(struct reading *r, const void *bytes, size_t len)
+static void raw_append(struct reading *r, const void *bytes, size_t len)
 {
 	size_t room = NLMSG_ALIGN(len);
 
@@ -197,13 +197,13 @@ static void put_raw(struct reading *r, const void *bytes, size_t len)
 	r->raw_len += room;
 }
 
-static void put_raw_attribute(struct reading *r, uint16_t type, const void *content, size_t len)
+static void raw_append_attribute(struct reading *r, uint16_t type, const void *content, size_t len)
 {
 	struct rtattr head = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = type};
 
-	put_raw(r, &head, sizeof(head));
+	raw_append(r, &head, sizeof(head));
 	if (len)
-		put_raw(r, content, len);
+		raw_append(r, content, len);
 }
 
 /* Add the item of key, value and raw; value: text for both, or NULL. Returns non-zero to end a dump. */
@@ -223,9 +223,9 @@ static int reading_add(struct reading *r, const char *interface)
 static int add_text(struct reading *r, const char *interface, const char *value)
 {
 	r->value.len = 0;
-	put(&r->value, "%s", value);
+	append_text(&r->value, "%s", value);
 	r->raw_len = 0;
-	put_raw(r, value, strlen(value) + 1);
+	raw_append(r, value, strlen(value) + 1);
 	return reading_add(r, interface);
 }
 
@@ -242,7 +242,7 @@ static int add_number(struct reading *r, const char *interface, const char *what
 	char text[16];
 
 	reading_begin(r);
-	put(&r->key, "link %s %s", interface, what);
+	append_text(&r->key, "link %s %s", interface, what);
 	snprintf(text, sizeof(text), "%u", value);
 	return add_text(r, interface, text);
 }
@@ -270,7 +270,7 @@ static int each_link(void *ctx, const uint8_t *message, size_t len)
 		if (a.type == IFLA_IFNAME)
 			snprintf(name, sizeof(name), "%.*s", (int)a.len, (const char *)a.content);
 	reading_begin(r);
-	put(&r->key, "link %s", name);
+	append_text(&r->key, "link %s", name);
 	snprintf(index, sizeof(index), "%d", link.ifi_index);
 	if (add_text(r, name, index) ||
 	    add_number(r, name, "flags", link.ifi_flags & (IFF_UP | IFF_NOARP | IFF_MULTICAST)))
@@ -305,28 +305,28 @@ static int each_address(void *ctx, const uint8_t *message, size_t len)
 	flags &= ~passing;
 	reading_begin(r);
 	head.ifa_flags = (uint8_t)flags;
-	put_raw(r, &head, sizeof(head));
-	put(&r->key, "address");
-	put(&r->value, "scope %u flags %x", head.ifa_scope, flags);
+	raw_append(r, &head, sizeof(head));
+	append_text(&r->key, "address");
+	append_text(&r->value, "scope %u flags %x", head.ifa_scope, flags);
 	for (at = start; nl_rtattr_next(message, len, &at, &a);) {
 		if (a.type == IFA_FLAGS) {
-			put_raw_attribute(r, IFA_FLAGS, &flags, sizeof(flags));
+			raw_append_attribute(r, IFA_FLAGS, &flags, sizeof(flags));
 			continue;
 		}
-		put_raw_attribute(r, a.type, a.content, a.len);
+		raw_append_attribute(r, a.type, a.content, a.len);
 		if (a.type == IFA_ADDRESS || a.type == IFA_LOCAL) {
-			put(&r->key, a.type == IFA_LOCAL ? " local " : " ");
-			put_address(&r->key, head.ifa_family, &a);
+			append_text(&r->key, a.type == IFA_LOCAL ? " local " : " ");
+			append_address(&r->key, head.ifa_family, &a);
 		} else if (a.type != IFA_CACHEINFO) {
-			put(&r->value, " attribute%u ", a.type);
-			put_bytes(&r->value, a.content, a.len);
+			append_text(&r->value, " attribute%u ", a.type);
+			append_bytes(&r->value, a.content, a.len);
 		}
 	}
-	put(&r->key, "/%u dev %s", head.ifa_prefixlen, name_of(r, (int)head.ifa_index));
+	append_text(&r->key, "/%u dev %s", head.ifa_prefixlen, name_of(r, (int)head.ifa_index));
 	return reading_add(r, name_of(r, (int)head.ifa_index));
 }
 
-static void put_metrics(struct text *t, const struct nl_rtattr *metrics)
+static void append_metrics(struct text *t, const struct nl_rtattr *metrics)
 {
 	static const char *const names[] = {[RTAX_LOCK] = "lock", [RTAX_MTU] = "mtu", [RTAX_WINDOW] = "window",
 					    [RTAX_RTT] = "rtt", [RTAX_ADVMSS] = "advmss",
@@ -337,10 +337,10 @@ static void put_metrics(struct text *t, const struct nl_rtattr *metrics)
 
 	while (nl_rtattr_next(metrics->content, metrics->len, &at, &a))
 		if (a.type < sizeof(names) / sizeof(names[0]) && names[a.type])
-			put(t, " %s %u", names[a.type], u32_of(&a));
+			append_text(t, " %s %u", names[a.type], u32_of(&a));
 		else {
-			put(t, " metric%u ", a.type);
-			put_bytes(t, a.content, a.len);
+			append_text(t, " metric%u ", a.type);
+			append_bytes(t, a.content, a.len);
 		}
 }
 
@@ -358,81 +358,118 @@ static void clean_hops(uint8_t *hops, size_t len)
 	}
 }
 
+struct route {
+	struct rtmsg head;
+	struct nl_rtattr of[ROUTE_ATTRIBUTES]; /* by type; without content: none */
+	uint32_t table;
+};
+
+/* Read a message; 0 if it is not a route that somebody has set. */
+static int route_read(struct route *route, const uint8_t *message, size_t len)
+{
+	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(route->head));
+	struct nl_rtattr a;
+
+	*route = (struct route){0};
+	if (len < at)
+		return 0;
+	memcpy(&route->head, message + NLMSG_HDRLEN, sizeof(route->head));
+	while (nl_rtattr_next(message, len, &at, &a))
+		if ((a.type & NLA_TYPE_MASK) < ROUTE_ATTRIBUTES)
+			route->of[a.type & NLA_TYPE_MASK] = a;
+	route->table = route->of[RTA_TABLE].content ? u32_of(&route->of[RTA_TABLE]) : route->head.rtm_table;
+	return !(route->head.rtm_flags & RTM_F_CLONED) && route->table != RT_TABLE_LOCAL &&
+	       route->head.rtm_protocol != RTPROT_REDIRECT;
+}
+
+/* Destination, source, gateway, interface, table, metric and TOS: routes that differ in these stand side by side. */
+static void append_route_key(struct text *key, const struct route *route, const char *interface)
+{
+	const struct rtmsg *head = &route->head;
+	const struct nl_rtattr *of = route->of;
+
+	append_text(key, "route ");
+	if (of[RTA_DST].content)
+		append_address(key, head->rtm_family, &of[RTA_DST]);
+	else
+		append_text(key, head->rtm_family == AF_INET ? "0.0.0.0" : "::");
+	append_text(key, "/%u", head->rtm_dst_len);
+	if (of[RTA_SRC].content) {
+		append_text(key, " from ");
+		append_address(key, head->rtm_family, &of[RTA_SRC]);
+		append_text(key, "/%u", head->rtm_src_len);
+	}
+	if (of[RTA_GATEWAY].content) {
+		append_text(key, " via ");
+		append_address(key, head->rtm_family, &of[RTA_GATEWAY]);
+	}
+	if (of[RTA_OIF].content)
+		append_text(key, " dev %s", interface);
+	append_text(key, " table %u metric %u tos %u", route->table,
+		    of[RTA_PRIORITY].content ? u32_of(&of[RTA_PRIORITY]) : 0, head->rtm_tos);
+}
+
+/* Add an attribute to what restores the route, and to its value unless the key has it. */
+static void route_append_attribute(struct reading *r, const struct route *route, struct nl_rtattr a)
+{
+	uint16_t type = a.type & NLA_TYPE_MASK;
+	uint8_t hops[RAW_MAX];
+
+	if (type == RTA_MULTIPATH && a.len <= sizeof(hops)) {
+		memcpy(hops, a.content, a.len);
+		clean_hops(hops, a.len);
+		a.content = hops;
+	}
+	/* with an identified next hop its parts are the kernel's explanation */
+	if (!route->of[RTA_NH_ID_].content || (type != RTA_GATEWAY && type != RTA_OIF && type != RTA_MULTIPATH))
+		raw_append_attribute(r, a.type, a.content, a.len);
+	if (type == RTA_METRICS) {
+		append_metrics(&r->value, &a);
+	} else if (type != RTA_DST && type != RTA_SRC && type != RTA_GATEWAY && type != RTA_OIF &&
+		   type != RTA_TABLE && type != RTA_PRIORITY) {
+		append_text(&r->value, type == RTA_MULTIPATH ? " nexthops " : " attribute%u ", type);
+		append_bytes(&r->value, a.content, a.len);
+	}
+}
+
+/* Seconds until the route expires; 0: never. */
+static uint32_t route_expires_s(const struct nl_rtattr *a)
+{
+	struct rta_cacheinfo info;
+
+	if (a->len < sizeof(info))
+		return 0;
+	memcpy(&info, a->content, sizeof(info));
+	return info.rta_expires > 0 ? (uint32_t)(info.rta_expires / sysconf(_SC_CLK_TCK)) : 0;
+}
+
 static int each_route(void *ctx, const uint8_t *message, size_t len)
 {
 	struct reading *r = ctx;
-	struct nl_rtattr a, of[ROUTE_ATTRIBUTES] = {0};
-	struct rtmsg head;
-	size_t start = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(head)), at = start;
-	uint32_t table, expires_s = 0;
-	uint8_t hops[RAW_MAX];
+	struct route route;
+	struct nl_rtattr a;
+	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(route.head));
+	uint32_t expires_s = 0;
 	const char *interface = "";
 
-	if (len < start)
+	if (!route_read(&route, message, len))
 		return 0;
-	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
-	while (nl_rtattr_next(message, len, &at, &a))
-		if ((a.type & NLA_TYPE_MASK) < ROUTE_ATTRIBUTES)
-			of[a.type & NLA_TYPE_MASK] = a;
-	table = of[RTA_TABLE].content ? u32_of(&of[RTA_TABLE]) : head.rtm_table;
-	if ((head.rtm_flags & RTM_F_CLONED) || table == RT_TABLE_LOCAL || head.rtm_protocol == RTPROT_REDIRECT)
-		return 0;
-	head.rtm_flags &= RTNH_F_PERVASIVE | RTNH_F_ONLINK;
+	route.head.rtm_flags &= RTNH_F_PERVASIVE | RTNH_F_ONLINK;
 	reading_begin(r);
-	put_raw(r, &head, sizeof(head));
-	put(&r->key, "route ");
-	if (of[RTA_DST].content)
-		put_address(&r->key, head.rtm_family, &of[RTA_DST]);
-	else
-		put(&r->key, head.rtm_family == AF_INET ? "0.0.0.0" : "::");
-	put(&r->key, "/%u", head.rtm_dst_len);
-	if (of[RTA_SRC].content) {
-		put(&r->key, " from ");
-		put_address(&r->key, head.rtm_family, &of[RTA_SRC]);
-		put(&r->key, "/%u", head.rtm_src_len);
-	}
-	if (of[RTA_GATEWAY].content) {
-		put(&r->key, " via ");
-		put_address(&r->key, head.rtm_family, &of[RTA_GATEWAY]);
-	}
-	if (of[RTA_OIF].content) {
-		interface = name_of(r, (int)u32_of(&of[RTA_OIF]));
-		put(&r->key, " dev %s", interface);
-	}
-	put(&r->key, " table %u metric %u tos %u", table,
-	    of[RTA_PRIORITY].content ? u32_of(&of[RTA_PRIORITY]) : 0, head.rtm_tos);
-	put(&r->value, "type %u proto %u scope %u flags %x", head.rtm_type, head.rtm_protocol, head.rtm_scope,
-	    head.rtm_flags);
-	for (at = start; nl_rtattr_next(message, len, &at, &a);) {
-		uint16_t type = a.type & NLA_TYPE_MASK;
-
-		if (type == RTA_CACHEINFO) {
-			struct rta_cacheinfo info;
-
-			if (a.len >= sizeof(info)) {
-				memcpy(&info, a.content, sizeof(info));
-				expires_s = info.rta_expires > 0 ? (uint32_t)(info.rta_expires / sysconf(_SC_CLK_TCK)) : 0;
-			}
-			continue;
-		}
-		if (type == RTA_MULTIPATH && a.len <= sizeof(hops)) {
-			memcpy(hops, a.content, a.len);
-			clean_hops(hops, a.len);
-			a.content = hops;
-		}
-		/* with an identified next hop its parts are the kernel's explanation */
-		if (!of[RTA_NH_ID_].content || (type != RTA_GATEWAY && type != RTA_OIF && type != RTA_MULTIPATH))
-			put_raw_attribute(r, a.type, a.content, a.len);
-		if (type == RTA_METRICS)
-			put_metrics(&r->value, &a);
-		else if (type != RTA_DST && type != RTA_SRC && type != RTA_GATEWAY && type != RTA_OIF &&
-			 type != RTA_TABLE && type != RTA_PRIORITY) {
-			put(&r->value, type == RTA_MULTIPATH ? " nexthops " : " attribute%u ", type);
-			put_bytes(&r->value, a.content, a.len);
-		}
+	raw_append(r, &route.head, sizeof(route.head));
+	if (route.of[RTA_OIF].content)
+		interface = name_of(r, (int)u32_of(&route.of[RTA_OIF]));
+	append_route_key(&r->key, &route, interface);
+	append_text(&r->value, "type %u proto %u scope %u flags %x", route.head.rtm_type, route.head.rtm_protocol,
+		    route.head.rtm_scope, route.head.rtm_flags);
+	while (nl_rtattr_next(message, len, &at, &a)) {
+		if ((a.type & NLA_TYPE_MASK) == RTA_CACHEINFO)
+			expires_s = route_expires_s(&a);
+		else
+			route_append_attribute(r, &route, a);
 	}
 	if (expires_s)
-		put_raw_attribute(r, RTA_EXPIRES, &expires_s, sizeof(expires_s));
+		raw_append_attribute(r, RTA_EXPIRES, &expires_s, sizeof(expires_s));
 	return reading_add(r, interface);
 }
 
@@ -449,18 +486,18 @@ static int each_neighbour(void *ctx, const uint8_t *message, size_t len)
 	if (!(head.ndm_state & NUD_PERMANENT) || (head.ndm_family != AF_INET && head.ndm_family != AF_INET6))
 		return 0;
 	reading_begin(r);
-	put_raw(r, &head, sizeof(head));
-	put(&r->key, "neighbour ");
+	raw_append(r, &head, sizeof(head));
+	append_text(&r->key, "neighbour ");
 	while (nl_rtattr_next(message, len, &at, &a)) {
 		if (a.type != NDA_DST && a.type != NDA_LLADDR)
 			continue;
-		put_raw_attribute(r, a.type, a.content, a.len);
+		raw_append_attribute(r, a.type, a.content, a.len);
 		if (a.type == NDA_DST)
-			put_address(&r->key, head.ndm_family, &a);
+			append_address(&r->key, head.ndm_family, &a);
 		else
-			put_bytes(&r->value, a.content, a.len);
+			append_bytes(&r->value, a.content, a.len);
 	}
-	put(&r->key, " dev %s", name_of(r, head.ndm_ifindex));
+	append_text(&r->key, " dev %s", name_of(r, head.ndm_ifindex));
 	return reading_add(r, name_of(r, head.ndm_ifindex));
 }
 
@@ -476,11 +513,11 @@ static int each_rule(void *ctx, const uint8_t *message, size_t len)
 	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
 	head.flags &= FIB_RULE_PERMANENT | FIB_RULE_INVERT;
 	reading_begin(r);
-	put(&r->key, "rule ");
-	put_bytes(&r->key, (const uint8_t *)&head, sizeof(head));
+	append_text(&r->key, "rule ");
+	append_bytes(&r->key, (const uint8_t *)&head, sizeof(head));
 	while (nl_rtattr_next(message, len, &at, &a)) {
-		put(&r->key, " attribute%u ", a.type);
-		put_bytes(&r->key, a.content, a.len);
+		append_text(&r->key, " attribute%u ", a.type);
+		append_bytes(&r->key, a.content, a.len);
 	}
 	return reading_add(r, "");
 }
@@ -496,13 +533,13 @@ static int each_qdisc(void *ctx, const uint8_t *message, size_t len)
 		return 0;
 	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
 	reading_begin(r);
-	put(&r->key, "qdisc dev %s parent %x", name_of(r, head.tcm_ifindex),
-	    head.tcm_parent == TC_H_ROOT ? head.tcm_parent : TC_H_MIN(head.tcm_parent));
+	append_text(&r->key, "qdisc dev %s parent %x", name_of(r, head.tcm_ifindex),
+		    head.tcm_parent == TC_H_ROOT ? head.tcm_parent : TC_H_MIN(head.tcm_parent));
 	while (nl_rtattr_next(message, len, &at, &a)) {
 		if (a.type == TCA_KIND)
-			put(&r->value, "%.*s ", (int)a.len, (const char *)a.content);
+			append_text(&r->value, "%.*s ", (int)a.len, (const char *)a.content);
 		else if (a.type == TCA_OPTIONS)
-			put_bytes(&r->value, a.content, a.len);
+			append_bytes(&r->value, a.content, a.len);
 	}
 	return reading_add(r, name_of(r, head.tcm_ifindex));
 }
@@ -561,7 +598,7 @@ static void put_sysctl(struct reading *r, const char *path, const char *text)
 	struct nl_state links;
 
 	reading_begin(r);
-	put(&r->key, "sysctl %s", path);
+	append_text(&r->key, "sysctl %s", path);
 	swap_dots(r->key.at);
 	interface_of(path, interface);
 	add_text(r, interface, text);
@@ -573,7 +610,7 @@ static void put_sysctl(struct reading *r, const char *path, const char *text)
 		if (link && strcmp(link->value, text) == 0) {
 			free(r->state->item[--r->state->count].key);
 			r->value.len = 0;
-			put(&r->value, "that of the link");
+			append_text(&r->value, "that of the link");
 			reading_add(r, interface);
 		}
 	}
@@ -669,7 +706,7 @@ static void read_queues_of(struct reading *r, int dir, const char *interface)
 			if (err)
 				continue;
 			reading_begin(r);
-			put(&r->key, "queue %s", path);
+			append_text(&r->key, "queue %s", path);
 			add_text(r, interface, text);
 		}
 	closedir(queues);
@@ -710,12 +747,12 @@ static void read_features(struct reading *r)
 		if (err) /* gone meanwhile, or without offloads */
 			continue;
 		reading_begin(r);
-		put(&r->key, "offloads %s", link.interface);
-		put(&r->value, "requested ");
+		append_text(&r->key, "offloads %s", link.interface);
+		append_text(&r->value, "requested ");
 		r->value.len += (size_t)nl_features_write(f.requested, f.blocks, r->value.at + r->value.len, 100);
-		put(&r->value, " active ");
+		append_text(&r->value, " active ");
 		r->value.len += (size_t)nl_features_write(f.active, f.blocks, r->value.at + r->value.len, 100);
-		put_raw(r, f.requested, f.blocks * sizeof(f.requested[0]));
+		raw_append(r, f.requested, f.blocks * sizeof(f.requested[0]));
 		reading_add(r, link.interface);
 	}
 }
