@@ -5,15 +5,20 @@ Each cause ends with the site as it was, so that the next run completes."""
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from netlab import core
+from netlab.hosts.agent import packed_sources
 from netlab.hosts.host import COPY_TIMEOUT_S
 
 from .site import ADDRESSES, Site, Started, disturbed, run, until
@@ -188,6 +193,26 @@ def flooded(site: Site, what: str) -> Result:
     return site.finished(process)
 
 
+@contextlib.contextmanager
+def by_iperf3(site: Site) -> Iterator[None]:
+    """The study's streams are those of iperf3."""
+    study = site.study.read_text().replace("sender: a}", "sender: a, generator: iperf3}")
+    study = "".join(line for line in study.splitlines(True) if not line.startswith("socket:"))
+    with changed(site.study, study):
+        yield
+
+
+def iperf3_flooded(site: Site) -> Result:
+    """On a path of 100 Mbit/s: unlike netlab's streams, those of iperf3 are not paced here."""
+    device = ("-n", site.namespaces["mid"], "qdisc")
+    slow = ("root", "tbf", "rate", "100mbit", "burst", "100kb", "latency", "50ms")
+    run("tc", *device, "add", "dev", "to-b", *slow)
+    with by_iperf3(site):
+        result = flooded(site, "datagrams")
+    run("tc", *device, "del", "dev", "to-b", "root")
+    return result
+
+
 def address_moved(site: Site) -> Result:
     """The data address of host b moves to an interface that leads nowhere."""
     process = under_way(site)
@@ -312,17 +337,56 @@ def mounted(site: Site, options: str) -> Result:
     return site.finished(site.measure(prefix=f"mount -t tmpfs -o {options} x {site.results}; exec"))
 
 
-def clock_of_controller_set(site: Site) -> Result:
-    """Its wall clock jumps by hours, forth and back, during the run."""
+def shifted_clock(site: Site) -> tuple[Path, str]:
+    """File of seconds by which a wall clock is ahead, and the shell's words that preload it."""
     library, offset = site.state / "shifted_clock.so", site.state / "offset"
     run("cc", "-shared", "-fPIC", "-O2", "-o", library, HERE / "shifted_clock.c")
     offset.write_bytes(bytes(8))
-    process = under_way(site, prefix=f"export LD_PRELOAD={library} NL_OFFSET={offset}; exec")
-    for hours in (5, -7, 0, 24 * 400):
+    return offset, f"export LD_PRELOAD={library} NL_OFFSET={offset}"
+
+
+def set_clock(offset: Path, *hours: int) -> None:
+    for each in hours:
         with offset.open("r+b") as mapped:  # in place: a process that maps an empty file is killed
-            mapped.write((hours * 3600).to_bytes(8, sys.byteorder, signed=True))
+            mapped.write((each * 3600).to_bytes(8, sys.byteorder, signed=True))
         time.sleep(0.5)
+
+
+def clock_of_controller_set(site: Site) -> Result:
+    """Its wall clock jumps by hours, forth and back, during the run."""
+    offset, preload = shifted_clock(site)
+    process = under_way(site, prefix=f"{preload}; exec")
+    set_clock(offset, 5, -7, 0, 24 * 400)
     return site.finished(process)
+
+
+def clock_of_host_set(site: Site) -> Result:
+    """The wall clock of host b jumps during the run.
+
+    Its agent is compiled there without -static, as where no static library is, so that a library
+    can be preloaded: the clock of this machine is that of others.
+    """
+    offset, preload = shifted_clock(site)
+    place = site.state / "dynamic"
+    place.mkdir()
+    with tarfile.open(fileobj=io.BytesIO(packed_sources(core.source_dir()))) as sources:
+        sources.extractall(place)
+    _, *words = shlex.split((core.source_dir() / "BUILD").read_text())
+    quick = ["-O0" if word.startswith("-O") else word for word in words]
+    subprocess.run(["cc", *quick], cwd=place, check=True)
+    other = f"sed 's#[^ \"]*/gensink-[0-9a-z_-]*#{place}/gensink#'"
+    site.wrap(
+        "b",
+        f"""case $SSH_ORIGINAL_COMMAND in *" agent "*)
+  {preload}
+  SSH_ORIGINAL_COMMAND=$(printf %s "$SSH_ORIGINAL_COMMAND" | {other}) ;;
+esac""",
+    )
+    process = under_way(site)
+    set_clock(offset, 5, -7, 24 * 400)
+    result = site.finished(process)
+    site.wrap("b")
+    return result
 
 
 # --- the machine of a host ---
@@ -354,11 +418,9 @@ def tool_mounted(site: Site, options: str) -> Result:
     """The temporary directory of host b, where a tool's output is until it ends."""
     place, config = site.state / "b" / "temporary", site.state / "b" / "sshd_config"
     place.mkdir()
-    study = site.study.read_text().replace("sender: a}", "sender: a, generator: iperf3}")
-    study = "".join(line for line in study.splitlines(True) if not line.startswith("socket:"))
     set_env = config.read_text().replace("SetEnv ", f"SetEnv TMPDIR={place} ")
     mount = f"mount -t tmpfs -o mode=1777,{options} x {place}; exec"
-    with changed(site.study, study), changed(config, set_env), served(site, mount):
+    with by_iperf3(site), changed(config, set_env), served(site, mount):
         return site.finished(site.measure())
 
 
@@ -452,6 +514,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "both management links are cut": lambda site: cut_off(site, under_way(site), *ADDRESSES),
     "a third host floods the data port with connections": lambda site: flooded(site, "connections"),
     "a third host floods the data port with datagrams": lambda site: flooded(site, "datagrams"),
+    "a third host floods iperf3's port with datagrams": iperf3_flooded,
     "a link of the path drops large packets": run_in_black_hole,
     "`check`: a link of the path drops large packets": check_in_black_hole,
     "the agent is killed": lambda site: killed(site, "agent"),
@@ -469,6 +532,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "the disk of the results is full": lambda site: mounted(site, "size=4k"),
     "the results have no inode left": lambda site: mounted(site, "nr_inodes=3"),
     "the clock of the controller is set": clock_of_controller_set,
+    "the clock of a host is set": clock_of_host_set,
     "the monotonic clocks of the hosts differ": clocks_differ,
     "the disk of a host is full": lambda site: cache_mounted(site, "size=64k"),
     "a host has no inode left": lambda site: cache_mounted(site, "nr_inodes=2"),
