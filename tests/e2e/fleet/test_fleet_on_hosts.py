@@ -96,15 +96,59 @@ def overlapping(rows: pd.DataFrame) -> list[str]:
     return wrong
 
 
+def hang_at(command: str) -> str:
+    """Words of a shell in a session: a command with this text never begins, and says nothing."""
+    return f'case "$SSH_ORIGINAL_COMMAND" in *{command}*) exec sleep 1000;; esac'
+
+
+def inventoried(site: Site) -> tuple[str, ...]:
+    """Words of `netlab fleet run` for the hosts of an SSH configuration."""
+    inventory = site.state / "home" / ".ssh" / "config"
+    login = f"\n    User root\n    IdentityFile {site.state}/key\n"
+    aliases = (f"Host {name}\n    HostName {where[0]}{login}" for name, where in HOSTS.items())
+    inventory.write_text("".join(aliases))
+    return str(site.study), "--inventory", str(inventory), "--results", str(site.results)
+
+
+@pytest.mark.timeout(900)
+def test_hosts_that_hang_in_any_step_hold_up_no_other(tmp_path):
+    """One as its agent is looked for, one as that starts, one as it is tuned, one in a run."""
+    study = STUDY.replace("rounds: 2, seconds: 0.3", "rounds: 1, seconds: 3")
+    with Site(tmp_path, HOSTS, study.replace("{", "{{").replace("}", "}}")) as site:
+        words = ("run", *inventoried(site), "--pairs", PAIRS)
+        site.wrap("n2", hang_at("gensink"))
+        site.wrap("n4", hang_at('" agent"'))
+        site.wrap("n6", hang_at('" tune "'))
+        first = site.start(
+            "fleet", *words, "--at-once", "4", "--attempts", "1", "--skip-after", "1"
+        )
+        until(lambda: sack(site, "n8") == "0", WAIT_S)
+        stopped = site.harm("n8", "agent", signal.SIGSTOP)
+        code, complaint = site.finished(first, 2 * WAIT_S)
+        assert code == 1
+        failed = events(site, "job_failed")
+        assert sorted(event["job"].split("/")[0] for event in failed) == [
+            *("n1~n2", "n3~n4", "n5~n6", "n7~n8")
+        ], complaint
+        blamed = {host for event in failed for host in event["hosts"]}
+        # either end may be the first that does not answer in a run, so that none is blamed
+        assert {"n2", "n4", "n6"} <= blamed <= {"n2", "n4", "n6", "n8"}, failed
+        done = {event["job"].split("/")[0] for event in events(site, "job_done")}
+        assert done == {"n9~n10", "n9~n1"}
+
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(stopped, signal.SIGCONT)
+        for name in ("n2", "n4", "n6"):
+            site.wrap(name)
+        fleet(site, *words, "--retry-s", "1")
+        assert not list(read_plan(site.results).remaining())
+        assert {sack(site, name) for name in HOSTS} == {"1"}
+
+
 @pytest.mark.timeout(600)
 def test_hosts_and_a_network_that_fail_lose_no_run_and_every_run_is_there_once(tmp_path):
     with Site(tmp_path, HOSTS, STUDY.replace("{", "{{").replace("}", "}}")) as site:
-        inventory = site.state / "home" / ".ssh" / "config"
-        login = f"\n    User root\n    IdentityFile {site.state}/key\n"
-        aliases = (f"Host {name}\n    HostName {where[0]}{login}" for name, where in HOSTS.items())
-        inventory.write_text("".join(aliases))
-        place = ("--inventory", str(inventory), "--results", str(site.results))
-        words = ("run", str(site.study), *place, "--pairs", PAIRS, "--at-once", "6")
+        words = ("run", *inventoried(site), "--pairs", PAIRS, "--at-once", "6")
 
         site.servers["n4"].send_signal(signal.SIGSTOP)
         (site.state / "n6" / "authorized_keys").write_text("")
