@@ -50,7 +50,8 @@ class View:
         """Names and first lines of the members to call."""
         members = {name: getattr(type(self), name) for name in dir(type(self)) if name[0] != "_"}
         first = {
-            name: (made.__doc__ or "").strip().partition("\n")[0] for name, made in members.items()
+            name: (made.__doc__ or "").strip().partition("\n")[0].replace("``", "")
+            for name, made in members.items()
         }
         width = max(map(len, first), default=0)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in first.items())

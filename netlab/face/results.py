@@ -104,7 +104,7 @@ def compare(
     sides = [
         side.measured if isinstance(side, StoredResults) else own_or_example(side)
         for side in (a, b, *more)
-        if side is not None and side != ""
+        if side is not None and not (isinstance(side, str) and side == "")
     ]
     again = [one.measured if isinstance(one, StoredResults) else one for one in repeats]
     if more and not by:

@@ -29,6 +29,7 @@ from netlab.study.factors import level_text
 
 def own_or_example(name: str | Path) -> str | Path:
     """The name of a study, or the directory of its example where the user has no results of it."""
+    paths.given_path(name)  # refuses what cannot be one, such as a frame
     study = str(name).removesuffix(QUICK)
     example = paths.example(study)
     own = (paths.results_dir(form).is_dir() for form in (study, study + QUICK))
@@ -82,6 +83,7 @@ class StoredResults:
     def __init__(self, name: str | Path, *, results: str | Path = "", superseded: bool = False):
         self._superseded = superseded
         own = isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir()
+        paths.given_path(results)
         if str(results):
             self.measured: Measured = load_measured(results, name)
         elif not own and any((paths.given_path(name) / "runs").glob("*.parquet")):

@@ -95,6 +95,9 @@ def given_path(given: str | Path) -> Path:
     ``work/``, where ``make notebook`` has its copies, from the checkout. A path so means the same
     in JupyterLab, with papermill and in a script.
     """
+    if not isinstance(given, str | os.PathLike):
+        text = f"must be a name or a path; this is of type {type(given).__name__}"
+        raise BadInput(text, code="E-FILES-090")
     here = Path.cwd()
     if here in (root_dir() / "notebooks", root_dir() / "work"):
         here = root_dir()

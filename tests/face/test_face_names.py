@@ -6,10 +6,13 @@ import subprocess
 import sys
 from importlib import resources
 
+import pandas as pd
 import pytest
+from refusals import refused
 
 import netlab
 from netlab import wings
+from netlab.errors import BadInput
 
 IMPORT_CPU_S = 0.3
 
@@ -66,3 +69,28 @@ def test_charts_and_tables_list_what_they_offer_and_types_are_there():
         assert [line.split()[0] for line in lines] == offered and len(lines) > 3
         assert all(len(line.split()) > 2 for line in lines), lines
     assert resources.files("netlab").joinpath("py.typed").is_file()
+
+
+@pytest.mark.parametrize(
+    "wrong", [pd.DataFrame({"a": [1]}), 3, ["x"]], ids=["frame", "number", "list"]
+)
+def test_what_is_neither_a_name_nor_a_path_is_refused_in_a_sentence(wrong):
+    for call in (
+        lambda: netlab.Results(wrong),
+        lambda: netlab.Results("openlab-2003", results=wrong),
+        lambda: netlab.concat({"a": wrong}),
+        lambda: netlab.compare(wrong, "openlab-2003"),
+        lambda: netlab.compare("openlab-2003", wrong),
+        lambda: netlab.export(pd.DataFrame({"a": [1]}), wrong),
+    ):
+        with refused(BadInput, "E-FILES-090") as refusal:
+            call()
+        assert f"of type {type(wrong).__name__}" in str(refusal.value)
+
+
+def test_lists_of_charts_and_tables_are_plain_text():
+    results = netlab.Results("openlab-2003")
+    for offered in (results.charts, results.tables):
+        lines = repr(offered).splitlines()
+        assert len(lines) > 5 and "`" not in repr(offered)
+        assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
