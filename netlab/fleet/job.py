@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import errno
 import fcntl
 import json
 import os
@@ -44,8 +43,8 @@ def log_event(folder: Path, event: str, **parts: object) -> None:
         start = "" if log.read(1) in (b"", b"\n") else "\n"
         content = (start + line).encode()
         # one write to a file opened for appending: lines of several processes do not mix
-        if log.write(content) < len(content):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if (written := log.write(content)) < len(content):
+            log.write(content[written:])  # raises: the disk is full
 
 
 def read_events(folder: Path) -> Iterator[dict]:
