@@ -421,7 +421,11 @@ def _over_goodput(
         else:
             ax.plot([one.goodput_MBps], [one.shown], **style, label=labels[key], clip_on=False)
         words.append(f"{labels[key]}: {one.shown:.3g} {unit} at {printed.texts(cell)[0]} MB/s")
-    ax.set(xlabel="goodput, MB/s", ylabel=f"{name}, {unit}", xlim=(0, None), ylim=(0, None))
+    lowered = bool((frame["shown"] < 0).any())  # a busy CPU answers sooner than an idle one
+    if lowered:
+        ax.axhline(0, color=drawing.HOLLOW_COLOUR, linewidth=0.8, label="_zero")
+    bottom = None if lowered else 0
+    ax.set(xlabel="goodput, MB/s", ylabel=f"{name}, {unit}", xlim=(0, None), ylim=(bottom, None))
     ax.set_title(arrows(str(frame["group"].iloc[0])))
     drawing.legend_below(ax, ncols=columns)
     alt = f"Dots of {name} over goodput. {'; '.join(words)}."

@@ -153,6 +153,27 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
     assert arrows(group) in page.body
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_a_latency_that_the_load_lowers_lies_within_the_axes():
+    """As on a short path, whose idle CPUs take time to wake up."""
+
+    def lowered(row: dict) -> bool:
+        probed(row)
+        row["added_latency_us"] = row["streams"] - 4.0
+        return True
+
+    m = measured(lowered)
+    frame = with_further(LATENCY, m.cells, m.runs)
+    assert frame["added_latency_us"].min() < 0 < frame["added_latency_us"].max()
+    ax = cells.latency(frame, cells.row_labels(frame, m.study))
+    show(ax)  # a layout that finds no place is a warning
+    low, high = ax.get_ylim()
+    drawn = [
+        y for line in ax.get_lines() if line.get_linestyle() == "None" for y in line.get_ydata()
+    ]
+    assert len(drawn) == len(frame) and low < min(drawn) and max(drawn) <= high
+
+
 def test_a_probe_over_tcp_has_a_chart_and_a_table_of_its_own():
     def over_tcp(row: dict) -> bool:
         row |= {"tcp_rtt_idle_p50_us": 100.0, "tcp_rtt_loaded_p50_us": 3000.0}
