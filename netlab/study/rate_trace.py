@@ -76,18 +76,19 @@ def read_trace(path: Path) -> RateTrace:
 
     lines: list[int] = []
     try:
-        with open_regular(path, "r", encoding="ascii") as file:
+        with open_regular(path, "r", encoding="utf-8-sig", errors="replace") as file:
             for number, raw in enumerate(file, 1):
                 text = raw.strip()
                 least = lines[-1] if lines else 0
-                if not (text.isdecimal() and len(text) < 9 and least <= int(text) <= MOST_MS):
+                digits = text.isascii() and text.isdecimal() and len(text) < 9
+                if not (digits and least <= int(text) <= MOST_MS):
                     reason = f"expected the ms of an opportunity, from {least} to {MOST_MS}"
                     raise refused(reason, number, text[:40], "E-STUDY-122")
                 if number > MOST_LINES:
                     reason = f"a trace has at most {MOST_LINES} lines"
                     raise refused(reason, number, text, "E-STUDY-123")
                 lines.append(int(text))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         reason = f"cannot be read: {why(error)}"
         raise BadInput(reason, where=str(path), code="E-STUDY-124") from None
     if not lines or not lines[-1]:

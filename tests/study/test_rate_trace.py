@@ -62,13 +62,27 @@ def test_a_trace_is_in_the_copy_of_a_study_and_its_content_in_keys_and_digests(t
         ("1.5\n", "lte.down:1", "expected the ms"),
         ("0\n0\n", "lte.down:2", "begins anew"),
         ("", "lte.down:1", "begins anew"),
-        ("5\xe9\n", "lte.down", "cannot be read"),
+        ("5\xe9\n", "lte.down:1", "expected the ms"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_line(tmp_path, lines, place, reason):
     with pytest.raises(BadInput) as refused:
         study(tmp_path, {"trace": "traces/lte.down"}, lines)
     assert place in str(refused.value) and reason in str(refused.value)
+
+
+def test_a_file_of_another_system_is_read(tmp_path):
+    """With a byte order mark, as an editor of Windows writes, and its line ends."""
+    (tmp_path / "lte.down").write_bytes(b"\xef\xbb\xbf0\r\n2\r\n2\r\n9\r\n")
+    assert read_trace(tmp_path / "lte.down") == RateTrace.of("lte.down", [0, 2, 2, 9])
+
+
+@pytest.mark.parametrize("line", ["\u0663".encode(), b"\xff\x00", "3 ms – ü".encode()])
+def test_a_line_that_is_no_number_is_named_in_any_encoding(tmp_path, line):
+    (tmp_path / "lte.down").write_bytes(b"0\n2\n" + line + b"\n9\n")
+    with pytest.raises(BadInput, match=r"lte\.down:3: expected the ms") as refusal:
+        read_trace(tmp_path / "lte.down")
+    assert refusal.value.code == "E-STUDY-122"
 
 
 @pytest.mark.parametrize(
