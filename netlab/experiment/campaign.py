@@ -29,6 +29,7 @@ from netlab.experiment.conditions import conditions_of
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.path import contradiction
 from netlab.experiment.progress import RunDone, Watcher
+from netlab.experiment.request import VisitRequest
 from netlab.files import paths
 from netlab.files.reading import open_regular
 from netlab.files.writing import take
@@ -73,6 +74,19 @@ class CampaignRecord:
         name = results_store.part_name(self.log.campaign, visit.visit_id, self._parts)
         self._parts.add(name)
         return name
+
+    def request(self, visit: Visit, *, lab: Lab | None = None, wait_s: float = 0.0) -> VisitRequest:
+        """The request of a visit of this campaign, with a new part of the store."""
+        return VisitRequest(
+            study=str(self.study_file),
+            block_id=visit.block_id,
+            round_number=visit.round,
+            results=str(self.directory),
+            runs=[run.run_id for run in visit.runs],
+            part=self.new_part(visit),
+            lab=lab.id if lab is not None else "",
+            wait_s=wait_s,
+        )
 
     def expect(self, run_id: str, key: str, *, cell_key: str) -> None:
         """Plan a run that the schedule does not have: records of it count if they have the key.
@@ -304,6 +318,8 @@ def first_reason(runs: pd.DataFrame) -> str:
 class Rounds(ABC):
     """The rounds of a campaign, and the cells that go on in them."""
 
+    lab: Lab | None = None
+
     def __init__(
         self,
         record: CampaignRecord,
@@ -453,7 +469,7 @@ class Rounds(ABC):
         self.watcher.visit(visit)
         wait_s = max(self.study.noise.wait - self.waited_s, 0.0) if waits else 0.0
         try:
-            self.make_visit(visit, wait_s)
+            self.make_visit(self.record.request(visit, lab=self.lab, wait_s=wait_s))
         except PathLost as error:
             self.lost[visit.link] = error
             if self.lost.keys() >= {one.link for one in chain.from_iterable(self.rounds)}:
@@ -463,7 +479,7 @@ class Rounds(ABC):
             self.visits += 1
 
     @abstractmethod
-    def make_visit(self, visit: Visit, wait_s: float) -> None:
+    def make_visit(self, request: VisitRequest) -> None:
         """Measure the runs of a visit."""
 
     def _look(self, last: int) -> None:
@@ -495,11 +511,10 @@ class NotebookRounds(Rounds):
         self.silent = 0
         self.noted: set[str] = set()
 
-    def make_visit(self, visit: Visit, wait_s: float) -> None:
+    def make_visit(self, request: VisitRequest) -> None:
         """Execute a notebook; if it falls silent, measure what is missing in a new kernel."""
-        part = self.record.new_part(visit)
         try:
-            self._execute(visit, part, wait_s)
+            self._execute(request)
             self.silent = 0
         except SilentNotebook as error:
             self.kernel.restart()
@@ -508,16 +523,17 @@ class NotebookRounds(Rounds):
                 raise
             self.watcher.note(f"{error}; what is missing is measured again")
             # of this visit: a run that is measured again has an older record
-            done = self.record.store.part("runs", part)["run_id"]
+            done = self.record.store.part("runs", request.part)["run_id"]
+            visit = request.visit(self.study)
             missing = visit.only({run.run_id for run in visit.runs} - set(done))
             if missing.runs:
-                self.make_visit(missing, 0.0)
+                self.make_visit(self.record.request(missing, lab=self.lab))
 
-    def _execute(self, visit: Visit, part: str, wait_s: float) -> None:
+    def _execute(self, request: VisitRequest) -> None:
         # papermill: loaded while the kernel still imports; the kernel itself does not need it
         from netlab.notebooks.execution import execute
 
-        record = self.record
+        runs = request.visit(self.study).runs
 
         def progressed(message: str) -> None:
             if message.startswith(NOTE):
@@ -533,20 +549,11 @@ class NotebookRounds(Rounds):
 
         execute(
             paths.notebook(VISIT_NOTEBOOK),
-            record.directory / "notebooks" / f"{part}.ipynb",
-            {
-                "study": str(record.study_file),
-                "block_id": visit.block_id,
-                "round_number": visit.round,
-                "runs": [run.run_id for run in visit.runs],
-                "results": str(record.directory),
-                "part": part,
-                "lab": self.lab.id if self.lab is not None else "",
-                "wait_s": wait_s,
-            },
+            self.record.directory / "notebooks" / f"{request.part}.ipynb",
+            request.parameters(),
             kernel=self.kernel,
             on_progress=progressed,
-            silence_s=SILENCE_S + wait_s + 4 * max(run_s(self.study, run) for run in visit.runs),
+            silence_s=SILENCE_S + request.wait_s + 4 * max(run_s(self.study, run) for run in runs),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 
@@ -15,6 +16,7 @@ from netlab.experiment.conditions import context_of
 from netlab.experiment.endpoint import Endpoint, open_endpoints, tuned_ends
 from netlab.experiment.path import Copies
 from netlab.experiment.progress import RunDone
+from netlab.experiment.request import VisitRequest
 from netlab.experiment.trial import Emulation, Trials, side_of
 from netlab.generators import require
 from netlab.generators.remote_process import difference, snapshot
@@ -27,7 +29,7 @@ from netlab.measure.record import others_load, own_us
 from netlab.notebooks.progress import WAITED, announce, note
 from netlab.results.columns import TABLES
 from netlab.results.frames import frame_of, joined
-from netlab.results.store import Store
+from netlab.results.store import Store, campaign_of
 from netlab.study import Noise, Study
 from netlab.study.schedule import Run, Visit
 from netlab.tuning.plan import Change
@@ -150,26 +152,25 @@ class VisitResult:
 
 def run_visit(
     study: Study,
-    visit: Visit,
-    store: Store,
-    part: str,
+    request: VisitRequest,
     *,
-    campaign: str = "",
     lab: Lab | None = None,
     lease: HostLease | None = None,
-    wait_s: float = 0.0,
     progress: Callable[[RunDone], None] = lambda run: None,
     choose: Callable[[dict, Callable[[Run], dict]], None] | None = None,
 ) -> VisitResult:
     """Measure the runs of a visit in their order, or those that `choose` measures of its cells.
 
-    `choose` gets the provenance context, and what measures one run and returns its record.
+    `study` is the content of the request's. `choose` gets the provenance context, and what measures
+    one run and returns its record.
     """
+    visit, wait_s = request.visit(study), request.wait_s
+    store, campaign = Store(Path(request.results)), campaign_of(request.part)
     with ExitStack() as stack:
         endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab, lease=lease))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, visit, facts, lab)
-        results = _Results(visit, store, part)
+        results = _Results(visit, store, request.part)
         require({run.group.generator for run in visit.runs}, context["generators"])
         copies = Copies.of(study, visit.path, endpoints, store.directory, campaign)
         trials = Trials(

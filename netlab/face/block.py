@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
-from netlab.errors import BadInput
 from netlab.experiment.campaign import exclusive, open_visit
 from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress, RunDone
+from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.face.parts import Changes, HostChanges
 from netlab.files.tables import Preformatted, Sentence, Table
@@ -25,7 +24,7 @@ from netlab.files.writing import parse_json
 from netlab.notebooks.progress import announce, listening
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
-from netlab.results.store import Store, campaign_of
+from netlab.results.store import Store
 from netlab.study import Study, schedule
 from netlab.units import arrows
 
@@ -134,40 +133,21 @@ def _emulated(runs: pd.DataFrame) -> str:
     )
 
 
-def measure(
-    study: Study,
-    block_id: str,
-    directory: Path,
-    *,
-    round: int = 1,
-    runs: Sequence[str] = (),
-    part: str = "",
-    lab: str = "",
-    wait_s: float = 0.0,
-) -> MeasuredBlock:
+def measure(study: Study, request: VisitRequest) -> MeasuredBlock:
     """Measure one visit and show progress; see :meth:`netlab.face.study.Study.measure`."""
-    visit = schedule.visit(study, block_id, round)
-    if unknown := sorted(set(runs) - {run.run_id for run in visit.runs}):
-        reason = "the block has no such run in this round"
-        raise BadInput(reason, key="runs", value=unknown[0], code="E-FACE-011")
-    if runs or part:
-        visit = visit.only(set(runs))
+    visit, directory, anew = request.visit(study), Path(request.results), ""
     with ExitStack() as stack:
-        up = stack.enter_context(study_lab(study, lab_id=lab))
-        if part:  # a campaign made the record, and says which runs it lacks
-            campaign, anew = campaign_of(part), ""
-        else:
+        lab = stack.enter_context(study_lab(study, lab_id=request.lab))
+        if not request.part:  # a campaign made the record, and says which runs it lacks
             stack.enter_context(exclusive(directory))
-            record, visit = open_visit(study, visit, directory, up)
-            campaign, part, anew = record.log.campaign, record.new_part(visit), record.anew
-        store = Store(directory)
+            record, visit = open_visit(study, visit, directory, lab)
+            request, anew = record.request(visit, lab=lab, wait_s=request.wait_s), record.anew
         if visit.runs:
             progress = stack.enter_context(_progress(study, visit))
-            more: dict[str, Any] = {"campaign": campaign, "lab": up, "wait_s": wait_s}
-            result = run_visit(study, visit, store, part, progress=progress, **more)
+            result = run_visit(study, request, lab=lab, progress=progress)
         else:
             result = VisitResult(frame_of([]), frame_of([], INTERVAL_COLUMNS))
-    return MeasuredBlock(study, visit, result, *store.block(block_id), anew)
+    return MeasuredBlock(study, visit, result, *Store(directory).block(visit.block_id), anew)
 
 
 @contextmanager

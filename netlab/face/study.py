@@ -369,9 +369,7 @@ class Study:
         round: int = 1,
         results: str | Path = "",
         lab: str = "",
-        runs: Sequence[str] = (),
-        part: str = "",
-        wait_s: float = 0.0,
+        **campaign: Any,
     ) -> MeasuredBlock:
         """Measure one block in one round: the runs that share a path, a tuning and an MTU.
 
@@ -386,10 +384,8 @@ class Study:
             As :meth:`run` takes it.
         lab : str
             Id of a lab that is up; empty for one of its own, if the study has lab hosts.
-        runs, part : sequence of str, str
-            Runs to measure, and the part of the store to write, as a campaign gives them.
-        wait_s : float
-            Longest wait for quiet hosts before they are tuned, s.
+        **campaign
+            What a campaign asks for besides, in the notebook of its visit.
 
         Returns
         -------
@@ -414,10 +410,11 @@ class Study:
         64-64@kernel@9000: goodput, MB/s, mean ± half interval
         ...
         """
+        from netlab.experiment.request import VisitRequest
         from netlab.face.block import measure
 
-        more: dict[str, Any] = {"runs": runs, "part": part, "lab": lab, "wait_s": wait_s}
-        return measure(self.design, block, self._directory(results), round=round, **more)
+        place = str(self._directory(results))
+        return measure(self.design, VisitRequest("", block, round, place, lab=lab, **campaign))
 
     if TYPE_CHECKING:  # a wrong name is a mistake that a checker finds; those of wings are known
         mlrsearch: Any

@@ -13,6 +13,7 @@ import pandas as pd
 from netlab.errors import HostError, NetlabError
 from netlab.experiment.campaign import CampaignRecord, Rounds, exclusive, open_visit
 from netlab.experiment.progress import Watcher
+from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import run_visit
 from netlab.files.writing import read_json, write_json
 from netlab.fleet.inventory import Pair
@@ -67,12 +68,10 @@ class _PairRounds(Rounds):
         super().__init__(record, Watcher())
         self.lease = lease
 
-    def make_visit(self, visit: schedule.Visit, wait_s: float) -> None:
+    def make_visit(self, request: VisitRequest) -> None:
         """Measure a visit; what other pairs do does not end in a wait, so there is none."""
-        record = self.record
-        campaign, part = record.log.campaign, record.new_part(visit)
-        run_visit(self.study, visit, record.store, part, campaign=campaign, lease=self.lease)
-        self.measured += len(visit.runs)
+        run_visit(self.study, request, lease=self.lease)
+        self.measured += len(request.runs)
 
 
 def _measured(study: Study, visit: schedule.Visit, directory: Path, lease: HostLease) -> JobOutcome:

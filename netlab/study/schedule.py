@@ -122,17 +122,13 @@ def rounds(study: Study) -> tuple[tuple[Visit, ...], ...]:
     and the order of paths in the file does not matter.
     """
     planned = list(_blocks(study))
-    total = sum(len(cells) for _, cells in planned)
-    return tuple(
-        tuple(_round(study.seed, number, planned, total * (number - 1)))
-        for number in range(1, study.max_rounds + 1)
-    )
+    numbers = range(1, study.max_rounds + 1)
+    return tuple(tuple(_round(study.seed, number, planned)) for number in numbers)
 
 
-def _round(
-    seed: int, number: int, planned: list[tuple[Visit, Cells]], order: int
-) -> Iterator[Visit]:
+def _round(seed: int, number: int, planned: list[tuple[Visit, Cells]]) -> Iterator[Visit]:
     generator = random.Random(f"{seed}/{number}")
+    order = (number - 1) * sum(len(cells) for _, cells in planned)
     for block, cells in generator.sample(planned, len(planned)):
         runs = []
         for at, (group, one) in enumerate(generator.sample(cells, len(cells)), order):
@@ -151,16 +147,15 @@ def visits(study: Study) -> tuple[Visit, ...]:
 
 def visit(study: Study, block_id: str, round: int = 1) -> Visit:
     """One visit of a study by its block and round."""
-    by_round = {one.round: one for one in visits(study) if one.block_id == block_id}
-    where = study.name
-    if not by_round:
-        ids = ", ".join(sorted(block.block_id for block, _ in _blocks(study)))
-        reason = f"the study has no such block; there are {ids}"
+    planned, where = list(_blocks(study)), study.name
+    ids = sorted(block.block_id for block, _ in planned)
+    if block_id not in ids:
+        reason = f"the study has no such block; there are {', '.join(ids)}"
         raise BadInput(reason, where=where, key="block_id", value=block_id, code="E-STUDY-003")
-    if round not in by_round:
+    if round not in range(1, study.max_rounds + 1):
         reason = f"the study has rounds 1 to {study.max_rounds}"
         raise BadInput(reason, where=where, key="round", value=round, code="E-STUDY-060")
-    return by_round[round]
+    return next(one for one in _round(study.seed, int(round), planned) if one.block_id == block_id)
 
 
 # Estimated times, as measured in labs on two CPUs.

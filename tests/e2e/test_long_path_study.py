@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
+from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import run_visit
 from netlab.lab import reaper
 from netlab.lab.lab import Lab
@@ -199,7 +200,9 @@ def test_a_run_whose_emulator_was_held_up_is_flagged(tmp_path):
     with Lab.up(study, owned=True) as lab:
         (pid,) = reaper.processes_in([lab.namespace("west")])
         with held_up(pid):
-            run_visit(study, visit, Store(tmp_path), "part", lab=lab)
+            runs = [run.run_id for run in visit.runs]
+            asked = VisitRequest("", visit.block_id, visit.round, str(tmp_path), runs, "part")
+            run_visit(study, asked, lab=lab)
     (row,) = Store(tmp_path).runs().itertuples()
     assert "emulator_late" in row.flags.split(",")
     assert "over 1000 us late" in row.message and row.emulator_late_us > 1000

@@ -165,7 +165,8 @@ class WrittenRounds(Rounds):
 
     flags: tuple[str, ...] = ()
 
-    def make_visit(self, visit, wait_s):
+    def make_visit(self, request):
+        visit = request.visit(self.study)
         flags, *self.flags = self.flags or ("",)
         self.runs = {*getattr(self, "runs", ()), *(run.run_id for run in visit.runs)}
         measure(
@@ -209,7 +210,8 @@ class LosingRounds(Rounds):
         super().__init__(record, Watcher())
         self.fails, self.made = fails, []
 
-    def make_visit(self, visit, wait_s):
+    def make_visit(self, request):
+        visit = request.visit(self.study)
         self.made.append(visit.link)
         if visit.link in self.fails:
             raise PathLost(f"HostError: {visit.link}: sent an answer that breaks its protocol")

@@ -288,9 +288,8 @@ def test_an_interrupted_study_counts_what_it_measured_now(tmp_path):
 class WrittenRounds(Rounds):
     facts: campaigns.Facts = campaigns.facts()
 
-    def make_visit(self, visit, wait_s):
-        ids = [run.run_id for run in visit.runs]
-        campaigns.write(self.record, self.facts, runs=ids)
+    def make_visit(self, request):
+        campaigns.write(self.record, self.facts, runs=request.runs)
 
 
 def test_a_setting_that_changes_while_a_study_is_measured_is_said(tmp_path):
@@ -326,7 +325,7 @@ def test_a_silent_retry_of_disturbed_runs_is_not_dropped(tmp_path, monkeypatch):
 
     monkeypatch.setattr("netlab.notebooks.execution.execute", execute)
     visit = visits(record.study)[0]
-    NotebookRounds(record, None, Kernel(), Watcher()).make_visit(visit, 0.0)
+    NotebookRounds(record, None, Kernel(), Watcher()).make_visit(record.request(visit))
     assert asked == [[run.run_id for run in visit.runs]] * 2
 
 

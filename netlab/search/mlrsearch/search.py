@@ -288,9 +288,8 @@ def mlrsearch(
         record = open_record(study, directory, host_facts(study, lab=lab), lab)
         for visit in visits:
             search = BlockSearch(study, visit, goals, record, say)
-            part, campaign = record.new_part(visit), record.log.campaign
-            more: dict[str, Any] = {"campaign": campaign, "lab": lab, "wait_s": study.noise.wait}
-            changed = run_visit(study, visit, record.store, part, choose=search, **more).changed
+            request = record.request(visit, lab=lab, wait_s=study.noise.wait)
+            changed = run_visit(study, request, lab=lab, choose=search).changed
             if changed:
                 text = f"settings changed during the search: {'; '.join(changed)}; search again"
                 raise NetlabError(text, code="E-AUTOTUNE-028")
