@@ -35,7 +35,8 @@ PROMISES = {
     "test_start_here_measures_and_then_measures_a_change",
     "report, browser": "tests/e2e/test_site_in_browser.py::"
     "test_a_page_is_quiet_closed_ordered_and_accessible_at_any_width[index.html]",
-    "bundle": "tests/slow/test_bundle.py::test_it_has_records_report_study_tunings_and_versions",
+    "bundle": "tests/slow/bundle/test_bundle.py::"
+    "test_it_has_records_report_study_tunings_and_versions",
     "native core": "tests/native/test_native_transfer.py",
 }
 """One end-to-end test of each promise: with the quick ones, what `make test` runs."""
