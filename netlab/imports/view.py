@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from netlab.errors import BadInput
+from netlab.face.results import Results
 from netlab.files import paths
 from netlab.files.tables import Sentence, Table
+from netlab.imports import into_store
+from netlab.results.store import Store
+from netlab.study.file import implied_study, write_study
 
 if TYPE_CHECKING:
     from netlab.charts.forest import Axes
@@ -118,11 +122,6 @@ def import_files(
     >>> found
     24 of 29 files can be right; 4 gave no run, and runs of 1 are left out as wrong.
     """
-    from netlab.face.results import Results
-    from netlab.imports import into_store
-    from netlab.results.store import Store
-    from netlab.study.file import implied_study, write_study
-
     where, example = paths.given_path(directory), paths.example(str(directory))
     if not where.exists() and example.exists():
         where = example

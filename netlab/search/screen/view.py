@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from netlab.charts.chart import show
 from netlab.experiment.progress import Progress
 from netlab.files import paths
+from netlab.search.screen.design import ScreenRequest
+from netlab.search.screen.page import chart, least_yaml, tables, to_text
+from netlab.search.screen.record import read_screen, screen_files
+from netlab.search.screen.run import screen, write_files, write_least
 
 if TYPE_CHECKING:
     from netlab.analysis.measured import Measured
@@ -62,8 +67,6 @@ class Screening:
     @property
     def tuning(self) -> str:
         """The least set as the YAML text of a tuning, each knob with its source."""
-        from netlab.search.screen.page import least_yaml
-
         return least_yaml(self.record)
 
     def save(self, path: str | Path) -> Path:
@@ -79,8 +82,6 @@ class Screening:
         -------
         Path
         """
-        from netlab.search.screen.run import write_least
-
         return write_least(self.record, paths.given_path(path))
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -91,19 +92,12 @@ class Screening:
         ax : Axes, optional
             Axes to draw on; new ones by default. No global theme is set.
         """
-        from netlab.search.screen.page import chart
-
         return chart(self.record, ax)
 
     def _repr_html_(self) -> str:
-        from netlab.charts.chart import show
-        from netlab.search.screen.page import tables
-
         return show(self.plot())._repr_html_() + tables(self.record)._repr_html_()
 
     def __repr__(self) -> str:
-        from netlab.search.screen.page import to_text
-
         return to_text(self.record)
 
 
@@ -184,9 +178,6 @@ def screening(
     knob                     effect, % interval ...
     net.ipv4.tcp_timestamps ...
     """
-    from netlab.search.screen.design import ScreenRequest
-    from netlab.search.screen.run import screen, write_files
-
     ask = ScreenRequest(
         *(study.design, tuning, group, streams, mtu_B),
         design=design,
@@ -217,6 +208,4 @@ def screens(m: Measured) -> dict[str, Screening]:
     >>> netlab.Results("openlab-2003").screens
     {}
     """
-    from netlab.search.screen.record import read_screen, screen_files
-
     return {file.parent.name: Screening(read_screen(file)) for file in screen_files(m.results)}
