@@ -38,5 +38,5 @@ class VisitRequest:
         visit = schedule.visit(study, self.block_id, self.round_number)
         if unknown := sorted(set(self.runs) - {run.run_id for run in visit.runs}):
             reason = "the block has no such run in this round"
-            raise BadInput(reason, key="runs", value=unknown[0], code="E-FACE-011")
+            raise BadInput(reason, key="runs", value=unknown[0], code="E-RUN-091")
         return visit.only(set(self.runs)) if self.runs or self.part else visit

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from netlab.errors import BadInput
+from netlab.face.notebook import Shown
 from netlab.face.results import Results
 from netlab.files import paths
 from netlab.files.tables import Sentence, Table
@@ -18,9 +19,6 @@ from netlab.study.file import implied_study, write_study
 
 if TYPE_CHECKING:
     from netlab.charts.forest import Axes
-    from netlab.face.results import Results
-    from netlab.imports import into_store
-from netlab.face.notebook import Shown
 
 
 @dataclass(frozen=True, repr=False)

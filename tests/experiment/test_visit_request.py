@@ -37,7 +37,7 @@ def test_it_is_json_and_names_one_visit_with_its_runs(at):
 def test_a_run_of_another_block_is_refused():
     first, other = visits(STUDY)[:2]
     request = VisitRequest("s.yml", first.block_id, first.round, "r", [other.runs[0].run_id])
-    with refused(BadInput, "E-FACE-011"):
+    with refused(BadInput, "E-RUN-091"):
         request.visit(STUDY)
 
 
