@@ -34,7 +34,7 @@ def test_streams_move_bytes_from_their_start_to_their_end_alone(agent, engine, s
     assert [sink["status"], gen["status"]] == ["ok", "ok"], (sink["message"], gen["message"])
     assert_ledger_closes(sink, gen)
     whole_ms = 100 + WINDOW_MS
-    for end, buffered_ms in ((sink, 300), (gen, 0)):
+    for end, buffered_ms in ((sink, 700), (gen, 100)):
         for stream, (first_ms, last_ms) in enumerate(spans_ms(end)):
             start_ms, end_ms = STARTS_MS[stream % 3], ENDS_MS[stream % 3] or whole_ms
             # samples of 20 ms, and processors that others use for a quarter of a second at a time
