@@ -25,37 +25,39 @@ if TYPE_CHECKING:
 DIGEST_CHARS = 12
 HEADS = ("campaign", "started, UTC", "study", "digest", "runs", "valid", "superseded", "size")
 
-given_argument = click.argument("results", metavar="RESULTS")
+given_argument = options.together(
+    click.argument("results", metavar="RESULTS"), options.quick_option
+)
 
 
 @main.group("results")
 def results_group() -> None:
     """List, show, prune and repair the campaigns of a directory of results.
 
-    RESULTS is a directory, or the name of a study.
+    RESULTS is a directory, or the name of a study or the path of its file.
     """
 
 
 @results_group.command("list")
 @given_argument
-def list_command(results: str) -> None:
+def list_command(results: str, quick: bool) -> None:
     """List the campaigns of RESULTS, oldest first.
 
     A later campaign supersedes the records of an earlier one, and deletes none.
     """
     from netlab.results.store import summaries
 
-    click.echo(options.in_columns(HEADS, *map(_row, summaries(_directory(results)))))
+    click.echo(options.in_columns(HEADS, *map(_row, summaries(_directory(results, quick)))))
 
 
 @results_group.command("show")
 @given_argument
 @click.argument("campaign", default="")
-def show_command(results: str, campaign: str) -> None:
+def show_command(results: str, quick: bool, campaign: str) -> None:
     """Show one campaign of RESULTS; the latest unless CAMPAIGN names another."""
     from netlab.results import store
 
-    directory = _directory(results)
+    directory = _directory(results, quick)
     name = campaign or store.latest(directory) or store.summaries(directory)[-1].campaign
     for item, value in _shown(directory, store.summary(directory, name)):
         click.echo(printable(f"{item}: {value}"))
@@ -64,7 +66,7 @@ def show_command(results: str, campaign: str) -> None:
 @results_group.command("prune")
 @given_argument
 @click.option("--yes", is_flag=True, help="Remove without asking.")
-def prune_command(results: str, yes: bool) -> None:
+def prune_command(results: str, quick: bool, yes: bool) -> None:
     """Remove superseded records of RESULTS and their notebooks, never what counts.
 
     Every file that goes is listed first. Without --yes it asks.
@@ -72,7 +74,7 @@ def prune_command(results: str, yes: bool) -> None:
     from netlab.experiment.campaign import exclusive
     from netlab.results.store import planned, prune
 
-    directory = _directory(results)
+    directory = _directory(results, quick)
     with exclusive(directory):
         plan = planned(directory)
         click.echo(_announced(plan))
@@ -87,7 +89,7 @@ def prune_command(results: str, yes: bool) -> None:
 
 @results_group.command("repair")
 @given_argument
-def repair_command(results: str) -> None:
+def repair_command(results: str, quick: bool) -> None:
     """Rename damaged files of RESULTS, so that what they held is measured again.
 
     Each then lies beside the others as FILE.damaged. A campaign's lost conditions.json is made
@@ -97,7 +99,7 @@ def repair_command(results: str) -> None:
     from netlab.experiment.conditions import rebuild
     from netlab.results.store import Store
 
-    directory = _directory(results)
+    directory = _directory(results, quick)
     with exclusive(directory):
         for path, aside in Store(directory).repair().items():
             click.echo(printable(f"{path.relative_to(directory)} -> {aside.name}"))
@@ -110,12 +112,17 @@ def repair_command(results: str) -> None:
         sys.exit(1)
 
 
-def _directory(given: str) -> Path:
-    """Directory of some results, by its path or the name of its study."""
+def _directory(given: str, quick: bool) -> Path:
+    """Directory of some results, by its path, or the name of its study or the path of its file."""
     from netlab.results.store import measured_directory
 
-    named = measured_directory(given) if "/" not in given else None
-    for place in (named, paths.given_path(given)):
+    path = paths.given_path(given)
+    if path.is_file():
+        named: Path | None = measured_directory(options.load_study(given, quick=quick).name)
+    else:
+        name = given + paths.QUICK if quick else given
+        named = measured_directory(name) if "/" not in given else None
+    for place in (named, path):
         if place is not None and place.is_dir():
             return place
     raise BadInput("no such directory, and no study's results", value=given, code="E-CLI-021")

@@ -26,8 +26,13 @@ def quick(tmp_path, monkeypatch):
 
 def test_commands_and_python_take_the_short_form_where_it_alone_was_measured(quick):
     directory, notes = quick
-    listed = CliRunner().invoke(main, ["results", "list", "openlab-2003"])
-    assert listed.exit_code == 0 and "openlab-2003-quick" in listed.output, listed.output
+    for given in (["openlab-2003"], ["openlab-2003", "--quick"], [str(directory), "--quick"]):
+        listed = CliRunner().invoke(main, ["results", "list", *given])
+        assert listed.exit_code == 0 and "openlab-2003-quick" in listed.output, listed.output
+    file = str(paths.study_file("openlab-2003"))
+    for given in ([file], [file, "--quick"]):
+        shown = CliRunner().invoke(main, ["results", "show", *given])
+        assert shown.exit_code == 0 and f"results: {directory}" in shown.output, shown.output
     for given in ("openlab-2003", "data/studies/openlab-2003.yml"):
         study, place = options.load_measured_study(given, quick=False, results=None)
         assert (study.name, place) == ("openlab-2003-quick", None)
