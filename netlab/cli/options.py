@@ -116,7 +116,7 @@ site_option = directory_option(
 def in_columns(*rows: tuple[str, ...]) -> str:
     texts = [[*map(printable, row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)) for row in texts)
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in texts)
 
 
 def note(text: object) -> None:

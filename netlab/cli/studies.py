@@ -13,7 +13,7 @@ import click
 
 from netlab.cli import options
 from netlab.cli.main import main
-from netlab.errors import HostError, NetlabError
+from netlab.errors import HostError, NetlabError, printable
 from netlab.files import paths
 
 if TYPE_CHECKING:
@@ -214,6 +214,7 @@ def publish_site(
 ) -> PublishedReport:
     """Write the site of a measured study, and say which notebooks of its own it executes."""
     from netlab.report.cache import NOTHING_KEPT, user_cache
+    from netlab.report.page import study_of_site
     from netlab.report.site import Executions, probably_executed
     from netlab.study.published import is_own
 
@@ -223,6 +224,9 @@ def publish_site(
     directory = (results or paths.results_dir(loaded.name)).absolute()
     target = site or paths.site_dir()
     cache = NOTHING_KEPT if fresh else user_cache()
+    if (before := study_of_site(target)) not in ("", loaded.name):
+        text = f"replaces the report of {before} in {target}; --site names another place"
+        progress.note(printable(text))
     with Executions(at_once=not probably_executed(directory, cache)) as running:
         # seconds, in which the kernel imports as well
         from netlab.report.export import NO_PDF

@@ -20,6 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.reading import read_bytes
 from netlab.files.writing import no_inode, scratch
 from netlab.study.schedule import slug
 from netlab.version import RELEASE
@@ -187,11 +188,20 @@ def script(last: str) -> str:
 # The directory of a site: built beside it, moved there when complete.
 
 MARKER = ".netlab-site"
-"""Marker file of a site, so that building may replace the directory."""
+"""Marker file of a site, so that building may replace the directory: release, name of the study."""
+
+
+def study_of_site(site: Path) -> str:
+    """Name of the study whose report a directory holds; empty if there is none, or unknown."""
+    try:
+        _, name, *_ = read_bytes(site / MARKER).decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):
+        return ""
+    return name
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path, study: str = "") -> Iterator[Path]:
     """Directory that takes the place of `target` at the end; a failure leaves the old one."""
     _check(target)
     with ExitStack() as stack:
@@ -203,7 +213,7 @@ def replacing(target: Path) -> Iterator[Path]:
             raise NetlabError(text, code="E-REPORT-003") from None
         try:
             yield work
-            (work / MARKER).write_text(f"{RELEASE}\n", encoding="utf-8")
+            (work / MARKER).write_text(f"{RELEASE}\n{study}\n", encoding="utf-8")
             work.chmod(0o755)
             _swap(work, target)
         except OSError as error:

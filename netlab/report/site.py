@@ -98,7 +98,7 @@ def build_site(
     parts: dict[str, object] = {"front": None, "picture": "", "downloads": {}, "cite": None}
     title = title or (measured.study.title if measured else "netlab report")
     no_pdf = "no measured study is part of this site" if pdf else "not requested"
-    with replacing(target) as work:
+    with replacing(target, measured.study.name if measured else "") as work:
         exporter = Exporter(work, target, png=png)
         if measured is not None:
             blocks = {n.block_id: file for n, file in files.items() if n.block_id}

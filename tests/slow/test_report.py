@@ -19,14 +19,17 @@ from nbformat import v4
 from refusals import refused
 
 from netlab.analysis.measured import load_measured
+from netlab.cli.studies import publish_site
 from netlab.errors import BadInput, NetlabError
+from netlab.files.paths import study_file
 from netlab.report import render, tables
 from netlab.report.export import write_downloads
-from netlab.report.page import Credit, replacing
+from netlab.report.page import Credit, replacing, study_of_site
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read
 from netlab.search.screen.page import PAGE
+from netlab.study import load
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
@@ -272,6 +275,33 @@ def test_a_full_disk_names_the_file_by_its_place_in_the_site(tmp_path, place, na
         raise OSError(errno.ENOSPC, "No space left on device", place.format(work=work))
     assert f"cannot write {named.format(site=site)}: No space left on device" in str(caught.value)
     assert not site.exists() and list(tmp_path.iterdir()) == []
+
+
+def test_a_report_in_the_place_of_another_study_says_which_one_goes(tmp_path, monkeypatch):
+    target, notes = tmp_path / "site", []
+
+    class Shown:
+        def note(self, text):
+            notes.append(text)
+
+        def step(self, *_):
+            raise NetlabError("as far as this", code="E-CLI-005")
+
+    def published(_results, _site, step, **_words):
+        step("site", 0.0)
+
+    monkeypatch.setattr("netlab.report.site.publish", published)
+    loaded = load(study_file("openlab-table-2"))
+    for held, noted in (("racks", 1), ("openlab-table-2", 0), ("", 0)):
+        with replacing(target, held):
+            pass
+        assert study_of_site(target) == held
+        notes.clear()
+        with pytest.raises(NetlabError, match="as far as this"):
+            publish_site(loaded, None, tmp_path, site=target, progress=Shown(), fresh=True)
+        assert len(notes) == noted
+        assert not noted or f"replaces the report of racks in {target}; --site" in notes[0]
+    assert study_of_site(tmp_path / "none") == ""
 
 
 @pytest.mark.parametrize("failures", [1, 2])
