@@ -164,19 +164,17 @@ def load_measured_study(
     from netlab.results.store import measured_directory, study_file
     from netlab.study import is_name, load_stored
 
-    place = paths.given_path(given)
-    if results is None and place.is_dir() and study_file(place).is_file():
-        return load_stored(study_file(place)), place
     try:
         study = load_study(given, quick=quick, results=results)
     except BadInput:
-        stored = study_file(results or measured_directory(given)) if is_name(given) else None
-        if stored is None or not stored.is_file():
+        if is_name(given):
+            stored = study_file(results or measured_directory(given))
+            if stored.is_file() and load_stored(stored).name in (given, given + paths.QUICK):
+                return load_stored(stored), results
+        place = paths.given_path(given)
+        if results is not None or not (place / "runs").is_dir() or not study_file(place).is_file():
             raise
-        study = load_stored(stored)
-        if study.name not in (given, given + paths.QUICK):
-            raise
-        return study, results
+        return load_stored(study_file(place)), place
     if quick or results is not None or measured_directory(study.name).name == study.name:
         return study, results
     short = load_study(given, quick=True)

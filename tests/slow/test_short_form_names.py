@@ -80,6 +80,19 @@ def test_the_directory_that_run_prints_is_enough_for_report_and_bundle(quick, tm
     study, place = options.load_measured_study(str(moved), quick=False, results=None)
     assert (study.name, place) == ("openlab-2003-quick", moved)
     assert options.notebooks_of(study, str(moved)) is None
-    (tmp_path / "empty").mkdir()
+    own = tmp_path / "own"
+    own.mkdir()
+    shutil.copy(paths.study_file("openlab-2003"), own / "study.yml")  # a study, without results
     with pytest.raises(BadInput, match="is a directory, not a study file"):
-        options.load_measured_study(str(tmp_path / "empty"), quick=False, results=None)
+        options.load_measured_study(str(own), quick=False, results=None)
+
+
+def test_a_name_is_that_of_a_study_before_that_of_a_directory_here(quick, tmp_path, monkeypatch):
+    directory, _ = quick
+    for name in ("openlab-2003", "my-runs"):
+        shutil.copytree(directory, tmp_path / "here" / name)
+    monkeypatch.chdir(tmp_path / "here")
+    study, place = options.load_measured_study("openlab-2003", quick=True, results=None)
+    assert (study.name, place) == ("openlab-2003-quick", None)
+    study, place = options.load_measured_study("my-runs", quick=False, results=None)
+    assert (study.name, place) == ("openlab-2003-quick", tmp_path / "here" / "my-runs")
