@@ -483,19 +483,23 @@ static int each_neighbour(void *ctx, const uint8_t *message, size_t len)
 	if (len < at)
 		return 0;
 	memcpy(&head, message + NLMSG_HDRLEN, sizeof(head));
-	if (!(head.ndm_state & NUD_PERMANENT) || (head.ndm_family != AF_INET && head.ndm_family != AF_INET6))
+	if (!(head.ndm_state & NUD_PERMANENT) && !(head.ndm_flags & NTF_PROXY))
+		return 0;
+	if (head.ndm_family != AF_INET && head.ndm_family != AF_INET6)
 		return 0;
 	reading_begin(r);
 	raw_append(r, &head, sizeof(head));
-	append_text(&r->key, "neighbour ");
+	append_text(&r->key, head.ndm_flags & NTF_PROXY ? "proxy for neighbour " : "neighbour ");
 	while (nl_rtattr_next(message, len, &at, &a)) {
-		if (a.type != NDA_DST && a.type != NDA_LLADDR)
+		if (a.type != NDA_DST && a.type != NDA_LLADDR && a.type != NDA_PROTOCOL)
 			continue;
 		raw_append_attribute(r, a.type, a.content, a.len);
-		if (a.type == NDA_DST)
+		if (a.type == NDA_DST) {
 			append_address(&r->key, head.ndm_family, &a);
-		else
+		} else {
+			append_text(&r->value, a.type == NDA_PROTOCOL ? " proto " : "");
 			append_bytes(&r->value, a.content, a.len);
+		}
 	}
 	append_text(&r->key, " dev %s", name_of(r, head.ndm_ifindex));
 	return reading_add(r, name_of(r, head.ndm_ifindex));
@@ -757,23 +761,39 @@ static void read_features(struct reading *r)
 	}
 }
 
-static void dump_tables(struct reading *r, uint16_t type, int family,
-			int (*each)(void *ctx, const uint8_t *message, size_t len))
+static void dump(struct reading *r, uint16_t type, const void *head, size_t head_len,
+		 int (*each)(void *ctx, const uint8_t *message, size_t len))
 {
-	struct tcmsg head = {.tcm_family = (unsigned char)family}; /* the longest of the heads, all zero */
 	struct nl_rtnl_request request;
 	int err;
 
 	if (r->failed)
 		return;
-	nl_rtnl_begin(&request, type, NLM_F_DUMP, &head,
-		      type == RTM_GETLINK ? sizeof(struct ifinfomsg)
-		      : type == RTM_GETADDR ? sizeof(struct ifaddrmsg)
-		      : type == RTM_GETQDISC ? sizeof(struct tcmsg)
-		      : type == RTM_GETNEIGH ? sizeof(struct ndmsg) : sizeof(struct rtmsg));
+	nl_rtnl_begin(&request, type, NLM_F_DUMP, head, head_len);
 	err = nl_rtnl_dump(&request, each, r);
 	if (!r->failed && err != EAFNOSUPPORT && err != EOPNOTSUPP)
 		r->failed = err;
+}
+
+static void dump_tables(struct reading *r, uint16_t type, int family,
+			int (*each)(void *ctx, const uint8_t *message, size_t len))
+{
+	struct tcmsg head = {.tcm_family = (unsigned char)family}; /* the longest of the heads, all zero */
+
+	dump(r, type, &head,
+	     type == RTM_GETLINK ? sizeof(struct ifinfomsg)
+	     : type == RTM_GETADDR ? sizeof(struct ifaddrmsg)
+	     : type == RTM_GETQDISC ? sizeof(struct tcmsg) : sizeof(struct rtmsg),
+	     each);
+}
+
+/* Neighbours are dumped apart from those that this host answers for. */
+static void dump_neighbours(struct reading *r)
+{
+	static const struct ndmsg heads[] = {{.ndm_flags = 0}, {.ndm_flags = NTF_PROXY}};
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		dump(r, RTM_GETNEIGH, &heads[i], sizeof(heads[i]), each_neighbour);
 }
 
 static void read_kind(struct reading *r)
@@ -796,7 +816,7 @@ static void read_kind(struct reading *r)
 		read_queues(r);
 		break;
 	case NL_STATE_NEIGHBOUR:
-		dump_tables(r, RTM_GETNEIGH, AF_UNSPEC, each_neighbour);
+		dump_neighbours(r);
 		break;
 	case NL_STATE_ROUTE:
 		dump_tables(r, RTM_GETROUTE, AF_INET, each_route);

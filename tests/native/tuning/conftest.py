@@ -358,6 +358,7 @@ STATE = (
     "ip -o link | sed 's/ state [A-Z]*//'; ip -o -4 addr; ip -o -6 addr | sed 's/ tentative//';"
     "ip -4 route show table all; "
     "ip -6 route show table all | grep -v -e 'table local' -e '^multicast';"
+    "ip -d neigh show nud permanent; ip -d neigh show proxy;"
     "ip rule; tc qdisc | sed 's/ 8[0-9a-f]*:/ :/g';"
     "sysctl -a 2>/dev/null | grep '^net[.]' | grep -v -e conntrack_count -e fastopen_key"
     " -e stable_secret -e available -e '[.]mtu_expires' | sed 's/ nl_[a-z0-9_]*//g';"
@@ -390,7 +391,7 @@ def busy(namespace) -> Namespace:
         "ip addr add 10.12.0.1/24 dev m0; ip -6 addr add fd12::1/64 dev m0 nodad;"
         "ip -6 route add fd13::/64 dev m0 mtu 7000;"
         "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
-        "ip neigh add fd09::2 lladdr 02:00:00:00:00:02 dev v0 nud permanent;"
+        "ip neigh add fd09::2 lladdr 02:00:00:00:00:02 dev v0 nud permanent protocol static;"
         "sysctl -qw net.ipv6.conf.v0.mtu=8500 net.ipv6.conf.v0.hop_limit=33"
     )
     time.sleep(0.1)

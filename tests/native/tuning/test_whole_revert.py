@@ -57,11 +57,13 @@ def test_a_guard_and_a_recover_restore_them_as_well(busy):
     assert busy.tune().ready["stale"] == 0
 
 
-def test_ipv6_off_and_on_loses_neither_addresses_nor_routes(busy):
+def test_ipv6_off_and_on_loses_no_address_route_or_proxy(busy):
+    busy.sh("for a in 10.9.0.77 fd09::77; do ip neigh add proxy $a dev v0 protocol static; done")
     before = state(busy)
     channel = begun(busy, "knob=sysctl name=net.ipv6.conf.v0.disable_ipv6 value=1")
     assert channel.ask("verify")["drifted"] == 0
     assert "fd09::1" not in busy.sh("ip addr")
+    assert "fd09::77" not in state(busy)
     assert ended(channel) == []
     assert state(busy) == before
 
