@@ -31,6 +31,7 @@ SETTINGS = {
     "core.attributesFile": "/dev/null",
     "core.autocrlf": "false",
     "core.fileMode": "false",
+    "core.ignoreCase": "false",
     "core.symlinks": "false",  # a link is checked out as a file that has its target as text
     "core.fsmonitor": "false",
     "fetch.recurseSubmodules": "false",

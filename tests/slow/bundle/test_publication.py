@@ -171,6 +171,7 @@ SETTINGS = """
     attributesFile = {place}/attributes
     hooksPath = {place}/hooks
     autocrlf = true
+    ignoreCase = true
 [commit]
     gpgSign = true
 [push]
@@ -193,10 +194,14 @@ def test_the_users_settings_of_git_change_no_file(sites, repository, tmp_path, m
         file.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
         file.chmod(0o755)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
-    done = publish(sites[0], "--to", repository, "--yes")
+    site = tmp_path / "site"
+    shutil.copytree(sites[0], site)
+    for name in ("Names.txt", "names.txt"):
+        (site / name).write_text(name)
+    done = publish(site, "--to", repository, "--yes")
     assert done.exit_code == 0, done.output
     assert not (tmp_path / "ran").exists()
-    same_files(repository, sites[0])
+    same_files(repository, site)
 
 
 def same_files(repository, site):
