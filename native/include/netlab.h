@@ -143,6 +143,7 @@ struct nl_run_opts {
 	uint64_t source_span; /* gen: ports of such a range */
 	uint64_t interval_ms;
 	uint64_t accept_ms; /* sink: for all streams to arrive */
+	uint64_t await_start_ms; /* sink of an agent: time to wait for the request `start`; 0: none */
 	uint64_t connect_ms; /* gen: for all streams to connect and be released */
 	uint64_t drain_ms;
 	uint64_t trace;

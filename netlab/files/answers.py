@@ -293,6 +293,7 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
     ),
     "lease": (_of(RUN, "number previous"), {}),
     "pong": ({"t_ns": TIME}, {}),
+    **dict.fromkeys(("connected", "running"), ({"run": RUN}, {})),
     "listening": ({}, {"run": RUN, "port": _integer(65535, 1)}),
     "samples": (
         {

@@ -236,26 +236,35 @@ class _Inbox:
     def wait(self, event: str, run: int, deadline: float) -> dict:
         """The answer `event` to `run`; raises RunError at an error or when time is up."""
         while (event, run) not in self._stored:
-            left = deadline - self._now()
-            if left <= 0:
-                message = f"{self._side.host}: {SILENT.format(event)}"
-                raise RunError(message, reason="timeout", code="E-MEASURE-001")
-            answer = self._side.channel.poll(left)
-            if answer is None:
-                continue
-            kind, of = answer.get("event"), answer.get("run")
-            if kind == "error" and (of is None or of in self._runs):
-                code = str(answer.get("code") or "internal")
-                message = str(answer.get("message") or code)
-                if message.startswith("connect to"):
-                    message += FIREWALL
-                message = _OPTION.sub(lambda option: KEYS[option[0]], message)
-                raise RunError(f"{self._side.host}: {message}", reason=code, code="E-MEASURE-002")
-            if kind == "samples" and of in self._runs:
-                self._parts.setdefault((f"{answer.get('role')}_result", of), []).append(answer)
-            elif of in self._runs:  # else the late echo of an earlier, abandoned run
-                self._stored[str(kind), of] = answer
+            self._take(event, deadline)
         return self._checked(self._stored.pop((event, run)))
+
+    def reached(self, step: str, run: int, deadline: float) -> None:
+        """Wait until a sink says so, or has ended, of which its result tells."""
+        while not self._stored.keys() & {(step, run), ("sink_result", run)}:
+            self._take(step, deadline)
+
+    def _take(self, event: str, deadline: float) -> None:
+        """Take the next answer, if any, while `event` is waited for."""
+        left = deadline - self._now()
+        if left <= 0:
+            message = f"{self._side.host}: {SILENT.format(event)}"
+            raise RunError(message, reason="timeout", code="E-MEASURE-001")
+        answer = self._side.channel.poll(left)
+        if answer is None:
+            return
+        kind, of = answer.get("event"), answer.get("run")
+        if kind == "error" and (of is None or of in self._runs):
+            code = str(answer.get("code") or "internal")
+            message = str(answer.get("message") or code)
+            if message.startswith("connect to"):
+                message += FIREWALL
+            message = _OPTION.sub(lambda option: KEYS[option[0]], message)
+            raise RunError(f"{self._side.host}: {message}", reason=code, code="E-MEASURE-002")
+        if kind == "samples" and of in self._runs:
+            self._parts.setdefault((f"{answer.get('role')}_result", of), []).append(answer)
+        elif of in self._runs:  # else the late echo of an earlier, abandoned run
+            self._stored[str(kind), of] = answer
 
     def _checked(self, answer: dict) -> dict:
         if answer["event"] not in RESULTS:
@@ -383,6 +392,8 @@ class _Transfer:
     run: int
     token: str
     tail_ms: int = TAIL_MS
+    await_ms: int = 0
+    """Timeout for the others of the run to connect, before all are started; 0: it starts alone."""
 
     def listen(self, port: int) -> None:
         request = self.request
@@ -391,19 +402,24 @@ class _Transfer:
             words["port"] = port
         accept_ms = arrival_ms(request.streams) + round(1e3 * request.latency.extra_s)
         words |= {"receive": request.receive, "accept_ms": accept_ms}
+        if self.await_ms:
+            words["await_start_ms"] = self.await_ms
         words |= {"window_ms": request.window_ms, **_asked(self.to, request)}
         self.to.channel.send("sink", run=self.run, token=self.token, **words)
 
     def send(self, port: int) -> None:
         request = self.request
         words: Words = {"to": self.to.address, "from": self.of.own_address, "port": port}
-        words["connect_ms"] = arrival_ms(request.streams)
+        words["connect_ms"] = arrival_ms(request.streams) + self.await_ms
         if request.bytes_per_stream:
             words["bytes"] = request.bytes_per_stream
         else:
             words |= {"window_ms": request.window_ms, "tail_ms": self.tail_ms}
         words |= _asked(self.of, request, to=self.to)
         self.of.channel.send("gen", run=self.run, token=self.token, **words)
+
+    def start(self) -> None:
+        self.to.channel.send("start", run=self.run)
 
     def stop(self) -> None:
         for side in (self.of, self.to):
@@ -412,15 +428,14 @@ class _Transfer:
 
 
 def _crossing(request: Request, cross: Cross) -> Request:
-    """The request of the datagrams beside the streams of a run, over its window and its probes."""
-    idle_ms = round(1e3 * request.latency.extra_s / 2)
+    """The request of the datagrams beside the streams of a run, and its probes after them."""
     return Request(
         streams=1,
         record_length_B=cross.record_length_B,
         congestion="",
         force_buffer=False,
         receive="copy",
-        warmup_ms=request.warmup_ms + idle_ms,
+        warmup_ms=request.warmup_ms,
         window_ms=request.window_ms,
         interval_ms=request.interval_ms,
         both=False,
@@ -456,7 +471,27 @@ def _transfers(
         return made, None
     ends, tail_ms = (_plain(sender), _plain(receiver)), _cross_tail_ms(request)
     crossing = _crossing(request, request.cross)
-    return made, _Transfer(*ends, crossing, run + len(ways), token(), tail_ms)
+    beside = _Transfer(*ends, crossing, run + len(ways), token(), tail_ms)
+    await_ms = round(1e3 * (GRACE_S + request.latency.extra_s)) + arrival_ms(request.streams)
+    return [replace(one, await_ms=await_ms) for one in made], replace(beside, await_ms=await_ms)
+
+
+def _start_with(
+    cross: _Transfer,
+    directions: list[_Transfer],
+    inboxes: Mapping[str, _Inbox],
+    now: Callable[[], float],
+) -> None:
+    """Start the datagrams once all streams are connected, and the streams once they are under way.
+
+    Datagrams above the link's rate would drop the first packets of a connection. The start of a
+    second direction goes the way of the datagrams, and so before them.
+    """
+    for one in (cross, *directions):
+        inboxes[one.to.host].reached("connected", one.run, now() + one.await_ms / 1e3)
+    for one in (*directions[1:], cross, directions[0]):
+        one.start()
+        inboxes[one.to.host].reached("running", one.run, now() + one.await_ms / 1e3)
 
 
 def _ports(transfers: list[_Transfer]) -> list[int]:
@@ -481,7 +516,7 @@ def measure(
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)
     directions, cross = _transfers(sender, receiver, request, run)
-    transfers = [*([cross] if cross else []), *directions]  # it begins before the streams
+    transfers = [*([cross] if cross else []), *directions]
     runs = {one.run: one.request.streams for one in transfers}
     inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
     allowed_s = (request.warmup_ms + request.window_ms) / 1e3 + request.latency.extra_s
@@ -496,6 +531,8 @@ def measure(
         ]
         for one, port in zip(transfers, ports, strict=True):
             one.send(port)
+        if cross:
+            _start_with(cross, directions, inboxes, now)
         deadline = now() + GRACE_S + allowed_s
         deadline += (transfers[0].tail_ms + arrival_ms(request.streams) + request.drain_ms) / 1e3
         made = [

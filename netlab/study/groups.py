@@ -251,7 +251,7 @@ class Group(Model, title="`groups`"):
 
 
 CROSS_S = 3.5
-"""Time that UDP beside the streams outlasts their window; a SYN lost twice goes again after 3."""
+"""Time that UDP beside the streams outlasts their window, which begins a little later."""
 
 # Limits of the other generators, checked when a study is loaded.
 

@@ -46,3 +46,33 @@ def test_tcp_has_what_udp_leaves_of_a_link(tmp_path, machine_untouched):
     assert 0.3 < beside["cross_goodput_MBps"] <= 1.1 and beside["cross_lost_percent"] < 50
     assert most["goodput_MBps"] < 0.7 * alone["goodput_MBps"]
     assert most["cross_goodput_MBps"] > 1.2 * beside["cross_goodput_MBps"]
+
+
+def test_streams_connect_through_a_plain_queue_that_udp_fills(tmp_path, machine_untouched):
+    """At four times the link a SYN beside the datagrams is dropped three times of four."""
+    ends = [{"host": "left"}, {"host": "right"}]
+    emulator = {"with": "netlab", "rtt_ms": 10, "rate_Mbps": 5, "queue_packets": 50}
+    group = {"path": "slow", "sender": "left", "cross_udp_Mbps": 20, "cross_udp_B": SIZE_B}
+    content = {
+        **{"netlab": 1, "name": "flooded", "title": "UDP above the link"},
+        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
+        "paths": {"slow": {"ends": ends, "link": {"emulator": emulator}}},
+        "groups": [
+            {"name": "one way", **group},
+            {"name": "both ways", **group, "direction": "<->"},
+        ],
+        **{"streams": [16], "congestion": "cubic", "noise": ANY_NOISE},
+        "latency": {"probe": "udp"},  # for a second before the streams connect
+        "timing": {"rounds": 1, "seconds": 2, "warmup_s": 0, "drain_s": 60},
+    }
+    file = tmp_path / "study.yml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=300)
+    runs = netlab.Results(tmp_path / "r").runs
+    bad = "ledger_mismatch|implausible|failed"
+    assert len(runs) == 2 and not runs["flags"].str.contains(bad).any(), runs["message"].tolist()
+    assert (runs["ledger_error_B"] == 0).all() and (runs["foreign_traffic_percent"] < 1).all()
+    assert (runs["cross_lost_percent"] > 0).all() and (runs["path_datagram_drops"] > 0).all()
+    one_way = runs.loc[runs["direction"] == "->", ["ceiling_MBps", "cross_goodput_MBps"]]
+    ((ceiling_MBps, beside_MBps),) = one_way.to_numpy()
+    assert ceiling_MBps < 5 / 8 * PAYLOAD and beside_MBps > 0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from scripted import SECOND_NS, Clock, good_agent, request, result, side
+from scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
 from test_datagrams import ALL, SIZE_B
 from test_exchange import between, report
 from test_flags import MTU_B, foreign_traffic_run, interface
 from test_record import SETTING
 
+from netlab.errors import RunError
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.cross import cross_columns, cross_fault
 from netlab.measure.exchange import Cross, Direction, RunOutcome, measure
@@ -35,7 +37,7 @@ def asked(**changes: object) -> tuple[list[dict], list[dict]]:
     return other.asked("sink"), one.asked("gen")
 
 
-def test_datagrams_begin_first_and_outlast_the_streams():
+def test_datagrams_outlast_the_streams():
     (beside, sink), (datagrams, gen) = asked()
     assert (gen["run"], datagrams["run"]) == (7, 8) == (sink["run"], beside["run"])
     assert datagrams["udp"] == beside["udp"] == 1 and "udp" not in gen and "udp" not in sink
@@ -48,9 +50,66 @@ def test_datagrams_begin_first_and_outlast_the_streams():
     assert datagrams["buffer_B"] == beside["buffer_B"] == 0 < gen["buffer_B"]
 
 
-def test_they_are_beside_the_probes_before_and_after_the_streams():
-    (_, _), (datagrams, gen) = asked(latency=Latency(probe="udp"))
-    assert datagrams["warmup_ms"] == gen["warmup_ms"] + 1000
+def awaiting(clock: Clock) -> ScriptedAgent:
+    """An agent whose sinks connect at once and end once they have been started."""
+    streams: dict[int, int] = {}
+
+    def sink(words: dict) -> list[dict]:
+        run = words["run"]
+        streams[run] = words["streams"]
+        steps = ["listening", "connected"] if words["await_start_ms"] else ["listening"]
+        return [{"event": step, "run": run, "port": 40000} for step in steps]
+
+    def start(words: dict) -> list[dict]:
+        run = words["run"]
+        return [{"event": "running", "run": run}, result("sink", run=run, streams=streams[run])]
+
+    return good_agent(clock, sink=sink, start=start)
+
+
+@pytest.mark.parametrize(("both", "order"), [(False, [8, 7]), (True, [8, 9, 7])])
+def test_datagrams_start_once_the_streams_are_connected_and_before_their_first_byte(both, order):
+    """Of two directions, 7 and 8, the second one's start goes the way of the datagrams."""
+    clock = Clock()
+    one, other = awaiting(clock), awaiting(clock)
+    started = []
+    for agent in (one, other):
+        agent.replies["start"] = noted(started, agent.replies["start"])
+    measure(
+        side("a", one), side("b", other), request(cross=CROSS, both=both), now=clock, run_number=7
+    )
+    assert started == order
+    for agent in (one, other):
+        assert all(words["await_start_ms"] >= 10_000 for words in agent.asked("sink"))
+        verbs = [verb for verb, _ in agent.requests]
+        assert verbs == sorted(verbs, key=["sink", "gen", "start"].index)
+    plain = good_agent(clock)
+    measure(side("a", good_agent(clock)), side("b", plain), request(), now=clock)
+    assert "await_start_ms" not in plain.asked("sink")[0] and not plain.asked("start")
+
+
+def noted(started: list[int], reply: Callable[[dict], list[dict]]) -> Callable[[dict], list[dict]]:
+    def start(words: dict) -> list[dict]:
+        started.append(words["run"])
+        return reply(words)
+
+    return start
+
+
+def test_streams_that_do_not_connect_are_a_fault_and_stop_the_datagrams():
+    clock = Clock()
+    one, other = good_agent(clock), good_agent(clock)
+    lost = {"event": "error", "run": 7, "code": "timeout", "message": "connect to b: no answer"}
+    one.replies["gen"] = lambda words: [lost] if words["run"] == 7 else []
+    with pytest.raises(RunError, match="connect to b"):
+        measure(side("a", one), side("b", other), request(cross=CROSS), now=clock, run_number=7)
+    assert {words["run"] for words in other.asked("stop")} == {7, 8}
+
+
+def test_they_are_beside_the_probes_after_the_streams_and_not_before():
+    (beside, _), (datagrams, gen) = asked(latency=Latency(probe="udp"))
+    assert datagrams["warmup_ms"] == gen["warmup_ms"]
+    assert beside["await_start_ms"] > gen["latency_idle_ms"] + beside["accept_ms"]
     assert datagrams["tail_ms"] == gen["tail_ms"] + 1e3 * (CROSS_S + 1)
     assert "latency_interval_ms" in gen and "latency_interval_ms" not in datagrams
 

@@ -453,3 +453,38 @@ def test_20_runs_leave_no_files_or_threads_behind(agent):
     for run in range(20):
         one_run(run)
     until(lambda: in_use() == before)  # a run's own thread goes after its result
+
+
+def test_streams_that_await_their_start_send_nothing_before_it(agent):
+    port, token = agent.sink(await_start_ms=60_000)
+    agent.gen(port, token, connect_ms=60_000)
+    assert agent.receive() == {"event": "connected", "run": 1}
+    time.sleep(0.5)
+    asked_ns = agent.ask("ping")["t_ns"]
+    agent.say("start run=2")  # another one's
+    agent.say("start run=1")
+    assert agent.receive() == {"event": "running", "run": 1}
+    results = agent.receive_results()
+    sink, gen = results["sink_result", 1], results["gen_result", 1]
+    assert_ledger_closes(sink, gen)
+    assert sink["t_go_ns"] > asked_ns and gen["t_first_byte_ns"] > asked_ns
+    agent.say("start run=1")  # has ended
+    assert agent.ask("ping")["event"] == "pong"
+
+
+def test_a_start_that_nobody_requests_is_a_timeout(agent):
+    port, token = agent.sink(await_start_ms=2000)
+    agent.gen(port, token, connect_ms=60_000)
+    assert agent.receive()["event"] == "connected"
+    sink = agent.receive_results()["sink_result", 1]
+    assert (sink["status"], sink["code"]) == ("timeout", "timeout")
+    assert "no request to start" in sink["message"] and sink["total_bytes"] == 0
+
+
+def test_a_run_that_awaits_its_start_can_be_stopped(agent):
+    port, token = agent.sink(await_start_ms=60_000)
+    agent.gen(port, token, connect_ms=60_000)
+    assert agent.receive()["event"] == "connected"
+    agent.say("stop run=1")
+    statuses = {event["event"]: event.get("status") for event in (agent.receive(), agent.receive())}
+    assert statuses["sink_result"] == "stopped"

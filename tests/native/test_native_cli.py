@@ -85,6 +85,11 @@ def test_a_refusal_by_the_kernel_is_one_message_that_names_the_option(gensink):
     assert "(mss_B)" in done.stderr and "Invalid argument" in done.stderr
 
 
+def test_a_sink_without_an_agent_has_no_start_to_await(gensink):
+    done = run(gensink, "sink", "--bind", "127.0.0.1", "--await_start_ms", 1)
+    assert done.returncode == 1 and "only a sink of an agent" in done.stderr
+
+
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_sink_still_reports(gensink, which):
     sink = start(gensink, "sink", "--bind", "127.0.0.1", "--accept_ms", 60000, "--json")

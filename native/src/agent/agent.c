@@ -48,6 +48,19 @@ struct agent {
 
 /* -- runs -------------------------------------------------------------------------- */
 
+/* Say how far the start of a run is. */
+static void put_step(void *context, const char *step)
+{
+	struct entry *entry = context;
+	struct nl_json json = {0};
+
+	nl_json_event(&json, step);
+	nl_json_u64(&json, "run", entry->id);
+	nl_json_close(&json);
+	nl_async_out_put(entry->agent->out, &json, 0);
+	nl_json_free(&json);
+}
+
 static void *execute_entry(void *argument)
 {
 	struct entry *entry = argument;
@@ -96,6 +109,8 @@ static struct entry *claim_entry(struct agent *agent, const struct nl_run_opts *
 	}
 	if (free_entry && !twice) {
 		*free_entry = (struct entry){agent, run, opts->run, (int)opts->role};
+		run->on_step = put_step;
+		run->step_context = free_entry;
 		agent->running++;
 	}
 	pthread_mutex_unlock(&agent->table_lock);
@@ -168,6 +183,16 @@ static void stop_runs(struct agent *agent, const uint64_t *id)
 	pthread_mutex_unlock(&agent->table_lock);
 }
 
+/* Start the sinks of that number; one that has ended meanwhile answers by its result. */
+static void start_runs(struct agent *agent, uint64_t id)
+{
+	pthread_mutex_lock(&agent->table_lock);
+	for (struct entry *entry = agent->entry; entry < agent->entry + RUNS_MAX; entry++)
+		if (entry->run && entry->id == id && entry->role == NL_SINK)
+			nl_run_start(entry->run);
+	pthread_mutex_unlock(&agent->table_lock);
+}
+
 /* Wait until every run has written its result. 0, or -1 after the deadline. */
 static int wait_for_runs(struct agent *agent, uint64_t deadline_ns)
 {
@@ -208,15 +233,31 @@ static void send_agent_ready(struct agent *agent)
 	nl_serve_finish(&agent->serve);
 }
 
+/* The number of the run that a request names and nothing else. */
+static int named_run(struct nl_request *request, uint64_t *id, struct nl_err *err)
+{
+	if (nl_request_u64(request, "run", 0, UINT64_MAX, id))
+		return nl_fail_key(err, "run", "run: expected the number of a run");
+	return nl_request_only_known(request, err);
+}
+
 static int request_stop(void *agent, struct nl_request *request, struct nl_err *err)
 {
 	uint64_t id;
 
-	if (nl_request_u64(request, "run", 0, UINT64_MAX, &id))
-		return nl_fail_key(err, "run", "run: expected the number of a run");
-	if (nl_request_only_known(request, err))
+	if (named_run(request, &id, err))
 		return err->code;
 	stop_runs(agent, &id);
+	return NL_OK;
+}
+
+static int request_start(void *agent, struct nl_request *request, struct nl_err *err)
+{
+	uint64_t id;
+
+	if (named_run(request, &id, err))
+		return err->code;
+	start_runs(agent, id);
 	return NL_OK;
 }
 
@@ -265,9 +306,9 @@ static int request_lease(void *context, struct nl_request *request, struct nl_er
 }
 
 static const struct nl_verb verbs[] = {
-	{"sink", request_run, 0},    {"gen", request_run, 0},     {"stop", request_stop, 0},
-	{"meter", request_meter, 0}, {"lease", request_lease, 0}, {"ping", NULL, 1},
-	{"quit", NULL, 1},           {NULL, NULL, 0},
+	{"sink", request_run, 0},      {"gen", request_run, 0},     {"stop", request_stop, 0},
+	{"start", request_start, 0},   {"meter", request_meter, 0}, {"lease", request_lease, 0},
+	{"ping", NULL, 1},             {"quit", NULL, 1},           {NULL, NULL, 0},
 };
 
 /* -- start and end ------------------------------------------------------------------- */

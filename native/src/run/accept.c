@@ -253,6 +253,24 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	return code;
 }
 
+int nl_sink_await_start(struct nl_run *run, struct nl_err *err)
+{
+	struct timespec deadline = nl_timespec(nl_now_ns() + run->opts.await_start_ms * NL_NS_PER_MS);
+	int waits = 1, late = 0;
+
+	run->on_step(run->step_context, "connected");
+	pthread_mutex_lock(&run->transfer.lock);
+	while (waits && !late) {
+		waits = !run->start_requested && !atomic_load(&run->stop_requested);
+		late = waits && pthread_cond_timedwait(&run->transfer.changed, &run->transfer.lock, &deadline) == ETIMEDOUT;
+	}
+	waits = !run->start_requested && !atomic_load(&run->stop_requested);
+	pthread_mutex_unlock(&run->transfer.lock);
+	if (waits)
+		return nl_fail(err, NL_TIMEOUT, "no request to start in %" PRIu64 " ms", run->opts.await_start_ms);
+	return NL_OK;
+}
+
 int nl_sink_go(struct nl_run *run, struct nl_err *err)
 {
 	for (uint64_t i = 0; i < run->opts.streams; i++)

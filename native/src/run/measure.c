@@ -410,6 +410,8 @@ static int watch_begin(struct watch *watch, uint64_t deadline_ns, struct nl_err 
 	nl_workers_release(&run->transfer);
 	if (run->opts.role == NL_SINK)
 		code = nl_sink_go(run, err);
+	if (!code && run->opts.await_start_ms)
+		run->on_step(run->step_context, "running");
 	if (run->opts.role == NL_SINK && !run->opts.window_ms)
 		nl_sink_over(run);
 	if (code)

@@ -58,6 +58,8 @@ static const struct nl_option table[] = {
 	COUNT(source_span, "1", "ports from there on that a stream may take; at least the streams", NL_GEN, 0, 1, 65535),
 	COUNT(interval_ms, "100", "time between samples", BOTH, 0, 10, HOUR_MS),
 	COUNT(accept_ms, "5000", "timeout for the arrival of all streams", NL_SINK, 0, 1, HOUR_MS),
+	COUNT(await_start_ms, "0", "of an agent: streams that have arrived wait as long for the request `start`", NL_SINK, 0, 0,
+	      HOUR_MS),
 	COUNT(connect_ms, "5000", "timeout for connecting and the start", NL_GEN, 0, 1, HOUR_MS),
 	COUNT(drain_ms, "5000", "timeout for streams to end after their time, or to make progress", BOTH, 0,
 	      1, HOUR_MS),

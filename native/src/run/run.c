@@ -257,8 +257,12 @@ int nl_run_execute(struct nl_run *run, struct nl_err *err)
 	int code = nl_latency_start(run, &why), stopped;
 	uint64_t deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS;
 
+	if (!code && run->opts.await_start_ms && !run->on_step)
+		code = nl_fail_key(&why, "await_start_ms", "await_start_ms: only a sink of an agent has it");
 	if (!code)
 		code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why);
+	if (!code && run->opts.await_start_ms && !atomic_load(&run->stop_requested))
+		code = nl_sink_await_start(run, &why);
 	if (!code && !atomic_load(&run->stop_requested))
 		code = nl_run_measure(run, deadline_ns, &why);
 	run->report.rejected.datagrams = rejected_datagrams(run->udp_port);
@@ -288,6 +292,14 @@ void nl_run_stop(struct nl_run *run)
 	/* the eventfd cannot be full: it is written a few times at most */
 	(void)!write(run->wake, &(uint64_t){1}, sizeof(uint64_t));
 	pthread_mutex_lock(&run->transfer.lock);
+	pthread_cond_broadcast(&run->transfer.changed);
+	pthread_mutex_unlock(&run->transfer.lock);
+}
+
+void nl_run_start(struct nl_run *run)
+{
+	pthread_mutex_lock(&run->transfer.lock);
+	run->start_requested = 1;
 	pthread_cond_broadcast(&run->transfer.changed);
 	pthread_mutex_unlock(&run->transfer.lock);
 }

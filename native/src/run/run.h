@@ -15,6 +15,10 @@ struct nl_run {
 	int udp_port; /* sink: reserves the port for the streams' sockets, and gets what is not theirs; or -1 */
 	struct nl_flow *flow; /* [streams] of a UDP run, or NULL */
 	atomic_int stop_requested;
+	/* Of a sink with await_start_ms; NULL: nothing can start it. The step is `connected` or `running`. */
+	void (*on_step)(void *context, const char *step);
+	void *step_context;
+	int start_requested; /* guarded by transfer.lock */
 	struct nl_latency_probe *latency; /* NULL without the option */
 };
 
@@ -30,6 +34,10 @@ int nl_gen_connect(struct nl_run *run, struct nl_err *err);
 /* Send the hello of stream id over fd, or fail with the reason that fd has not connected. flow: of a UDP run's
  * stream, which gets its socket; else NULL. */
 int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_flow *flow, struct nl_err *err);
+
+/* Sink with await_start_ms: wait for nl_run_start, or until stop_requested is set. */
+int nl_sink_await_start(struct nl_run *run, struct nl_err *err);
+void nl_run_start(struct nl_run *run);
 
 /* Sink: send G on every stream. Gen: wait for it on every stream. */
 int nl_sink_go(struct nl_run *run, struct nl_err *err);
