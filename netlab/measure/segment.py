@@ -19,6 +19,12 @@ LOST_MS = 500
 """A segment is lost without an acknowledgement in this time and four round trips: TCP has sent it
 at least twice by then."""
 
+BURST_PROBES = 4
+"""Probes on end that a burst of losses may take, before a size counts as too large."""
+
+AGAIN = 3
+"""Probes on end that arrive after one was lost, on a path that carries their size."""
+
 ETHERNET_B = 1500
 """The MTU tried first where full-size packets are lost."""
 
@@ -61,6 +67,10 @@ def packet_size(sender: RunEnd, receiver: RunEnd, request: Request) -> PacketSiz
     if not passes and 1 < probe.split_B < full_B:  # a router has answered
         full_B = probe.split_B
         passes = all(probe.arrives(full_B) for _ in range(2))
+    # what is too large is lost each time, what met a burst of losses is not
+    passes = passes or any(
+        all(probe.arrives(full_B) for _ in range(AGAIN)) for _ in range(BURST_PROBES)
+    )
     passed_B = full_B if passes else _largest(probe, full_B)
     return PacketSize(sender.host, receiver.host, probe.packet_B(full_B), probe.packet_B(passed_B))
 
