@@ -70,12 +70,18 @@ class Resolved:
             return re.sub(rf"^(~|{re.escape(account)})(?=/)", home, path)
 
         if home != account:
-            known = self.values.get("userknownhostsfile", "").split()
-            files = " ".join(f'"{moved(file)}"' for file in known)
+            # `ssh -G` quotes no name, and one may have blanks: a name begins with / or ~
+            known = re.split(r" +(?=[/~]|none$)", self.values.get("userknownhostsfile", ""))
+            files = " ".join(_quoted(moved(file)) for file in known if file)
             self.words += ["-o", f"UserKnownHostsFile={files}"] if files else []
             there = [file for key in keys if os.path.exists(file := moved(key))]
             for file in there or ["none"]:
-                self.words += ["-o", f'IdentityFile="{file.replace("%", "%%")}"']
+                self.words += ["-o", f"IdentityFile={_quoted(file)}"]
+
+
+def _quoted(file: str) -> str:
+    """A file's name as a word of ssh's configuration, which expands % in these."""
+    return f'"{file.replace("%", "%%")}"'
 
 
 KEY_FILES = ("id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_dsa")
@@ -86,8 +92,9 @@ def _config_of(home: str) -> str:
     place = f"{home}/.ssh"
     keys = [f"{place}/{name}" for name in KEY_FILES if os.path.exists(f"{place}/{name}")]
     lines = [f'Include "{place}/config"'] if os.path.exists(f"{place}/config") else []
-    lines += ["Match all", f'UserKnownHostsFile "{place}/known_hosts" "{place}/known_hosts2"']
-    lines += [f'IdentityFile "{key.replace("%", "%%")}"' for key in keys]
+    known = " ".join(_quoted(f"{place}/{name}") for name in ("known_hosts", "known_hosts2"))
+    lines += ["Match all", f"UserKnownHostsFile {known}"]
+    lines += [f"IdentityFile {_quoted(key)}" for key in keys]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,14 @@ Host left right
 def default_key(site: Visitor) -> tuple[str, tuple[str, str]]:
     site.move_key(site.ssh / "id_ed25519")
     return "", ("192.0.2.2", "192.0.2.6")
+
+
+def home_with_blanks(site: Visitor) -> tuple[str, tuple[str, str]]:
+    """A home as people name it; its known_hosts is no other place's."""
+    site.move_key(site.ssh / "id_ed25519")
+    _, names = configured(site, "ServerAliveInterval 30")
+    home = site.ssh.parent.rename(site.state / "Jörgs Haus, 100 %d")
+    return f"HOME={shlex.quote(str(home))}", names
 
 
 def agent(site: Visitor) -> tuple[str, tuple[str, str]]:
@@ -135,7 +144,15 @@ def match_exec(site: Visitor) -> tuple[str, tuple[str, str]]:
 
 
 LOGINS = (
-    *(default_key, agent, host_block, agent_with_identities_only, identity_agent, certificate),
+    *(
+        default_key,
+        home_with_blanks,
+        agent,
+        host_block,
+        agent_with_identities_only,
+        identity_agent,
+        certificate,
+    ),
     *(known_hosts_command, proxy_command, late_banner, match_exec),
 )
 
