@@ -21,7 +21,7 @@ from matplotlib.figure import Figure, FigureBase
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from netlab.charts.drawing import annotate, csv_in, data_of, mark, theme
+from netlab.charts.drawing import annotate, csv_in, data_of, look, mark, theme
 from netlab.errors import BadInput, NetlabError, check, require
 from netlab.files import paths
 from netlab.files.writing import replaced
@@ -206,7 +206,8 @@ def _rendered(figure: Figure, path: Any, kind: str, dpi: float, alt: str) -> Non
     }[kind]
     # a figure without a layout of its own would be cut at its labels
     box = None if figure.get_layout_engine() else "tight"
-    with theme():
+    own = any(drawn in _DESCRIBED for drawn in (figure, *figure.axes))
+    with theme() if own else look():
         figure.savefig(path, format=kind, dpi=dpi, metadata=metadata, bbox_inches=box)
 
 

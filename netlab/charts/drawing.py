@@ -534,12 +534,31 @@ def width_of_panels(count: int, each_in: float) -> float:
     return min(frame_in + each_in * count, widest)
 
 
-_RC: dict = {**HOUSE, "figure.constrained_layout.use": True}
+@contextmanager
+def theme() -> Iterator[None]:
+    """Context and decorator of netlab's own charts; global settings stay unchanged.
+
+    What the theme does not state is matplotlib's default, whatever a matplotlibrc says: the same
+    results give the same chart for everybody, also without the LaTeX or the fonts of its reader.
+    """
+    own = {
+        name: value
+        for name, value in mpl.rcParamsDefault.items()
+        if name not in _OF_A_PROCESS and mpl.rcParams[name] != value
+    }
+    with _settings({**own, **HOUSE, "figure.constrained_layout.use": True}):
+        yield
 
 
 @contextmanager
-def theme(rc: dict = _RC) -> Iterator[None]:
-    """Context and decorator with netlab's theme; global settings stay unchanged."""
+def look() -> Iterator[None]:
+    """Context and decorator with the theme over the user's settings, for figures of one's own."""
+    with _settings(HOUSE):
+        yield
+
+
+@contextmanager
+def _settings(rc: dict) -> Iterator[None]:
     # A notebook's backend makes figures interactive when it is loaded, by the first figure. Loaded
     # within the context, the end of that would take it back, and no later figure would be shown.
     plt.draw_if_interactive()
@@ -547,7 +566,7 @@ def theme(rc: dict = _RC) -> Iterator[None]:
         yield
 
 
-_OF_A_PROCESS = ("backend", "backend_fallback", "interactive")
+_OF_A_PROCESS = ("backend", "backend_fallback", "interactive", "figure.max_open_warning")
 """Settings that change no file; the first figure sets the backend."""
 
 

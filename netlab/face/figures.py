@@ -81,7 +81,7 @@ def theme() -> AbstractContextManager[None]:
     """
     from netlab.charts import drawing
 
-    return drawing.theme(drawing.HOUSE)
+    return drawing.look()
 
 
 def palette(
