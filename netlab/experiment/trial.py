@@ -240,6 +240,16 @@ def link_MBps(study: Study, path: str, group: Group) -> float | None:
     return at.link_MBps if len(known) < len(rates) else sum(known) / len(known) / 8
 
 
+def link_burst_B(study: Study, path: str, group: Group) -> int:
+    """Bytes that buckets of tokens let pass beside the rate, on the ways that carry data."""
+    at = study.path(path)
+    if at.link is None or at.link.emulator is None:
+        return 0
+    both = at.link.emulator.ways
+    ways = both if group.direction == "<->" else (both[group.sender != at.ends[0].host],)
+    return sum(way.burst_B or 0 for way in ways)
+
+
 def setting_of(
     study: Study,
     path: str,
@@ -273,6 +283,7 @@ def setting_of(
         hot_MBps=hot_MBps,
         datagram_B=datagram_B,
         cross_B=group.cross_udp_B if group.cross_udp_Mbps else None,
+        burst_B=link_burst_B(study, path, group),
     )
 
 

@@ -214,7 +214,7 @@ def most_percent(row: dict) -> Most:
     ceiling_Bps = 1e6 * (row.get("ceiling_MBps") or 0.0)
     late_s = READ_LATE_S + (row.get("emulator_late_us") or 0.0) / 1e6
     if ceiling_Bps:
-        late_s += BURST_B / ceiling_Bps
+        late_s += max(BURST_B, row.get("burst_B") or 0) / ceiling_Bps
     held_s = 0.0 if row.get("retransmits") == 0 else _held_s(row, ceiling_Bps)
     percent = 100 + BASE_PERCENT + 100 * (late_s + held_s) / window_s
     return Most(percent, late_s, held_s)

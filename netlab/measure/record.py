@@ -53,6 +53,8 @@ class RunSetting:
     hot_MBps: float | None = None
     datagram_B: int | None = None
     cross_B: int | None = None
+    burst_B: int = 0
+    """Of a bucket of tokens: what may pass beside the rate of the link, all ways together."""
     cross_frames_MBps: float = 0.0
 
     @property
@@ -107,7 +109,9 @@ def ceiling_source(setting: RunSetting, kind: str | None) -> str:
 
 
 def with_upper_bound(row: dict, setting: RunSetting, both: bool) -> dict:
-    """A record for ``implausible``: caches may have what is copied."""
+    """A record for ``implausible``: caches may have what is copied, and a bucket its tokens."""
+    if row["ceiling_kind"] == "link":
+        return {**row, "burst_B": setting.burst_B}
     if row["ceiling_kind"] != "memory":
         return row
     top, kind = ceiling(replace(setting, memory_MBps=setting.hot_MBps), row["mss_B"], both)

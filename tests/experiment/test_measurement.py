@@ -14,6 +14,7 @@ from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.trial import (
     Emulation,
     core_run,
+    link_burst_B,
     link_MBps,
     measured,
     probe_request,
@@ -120,6 +121,20 @@ def test_the_slave_that_all_streams_take_is_the_ceiling(policy, streams, limit_M
     )
     assert setting.link_MBps == limit_MBps
     assert setting.link_source == ("one slave of bond0 on a" if limit_MBps else "")
+
+
+def test_a_run_has_the_buckets_of_the_ways_that_carry_data():
+    emulator = {"rate_Mbps": 2, "burst_B": 500_000, "reverse": {"burst_B": 20_000}}
+    links = {"slow": {"emulator": emulator}, "plain": {"rate_Mbps": 80.0}}
+    ways = [{"name": "there", "path": "slow"}, {"name": "both", "path": "slow", "direction": "<->"}]
+    pair = lab_pair("pair", "A bucket", links, [*ways, {"name": "none", "path": "plain"}])
+    back = pair.groups[0].model_copy(update={"sender": RECEIVER})
+    there, both, none = pair.groups
+    assert link_burst_B(pair, "slow", there) == 500_000
+    assert link_burst_B(pair, "slow", back) == 20_000
+    assert link_burst_B(pair, "slow", both) == 520_000
+    assert link_burst_B(pair, "plain", none) == 0
+    assert setting_of(pair, "slow", 1500, group=there, facts={}).burst_B == 500_000
 
 
 def test_the_link_of_a_shaped_path_has_its_rate():

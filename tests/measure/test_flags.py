@@ -488,6 +488,14 @@ def test_a_window_allows_what_reader_and_emulator_may_be_late():
         assert plausible_percent(window_s=none) == 100 + BASE_PERCENT
 
 
+def test_a_window_allows_what_a_bucket_of_tokens_holds():
+    """A bucket of 6 MB that fills at 60 MB/s passes 0.1 s of the rate at once."""
+    waits_s = READ_LATE_S + 500e-6
+    bucket = plausible_percent(burst_B=6_000_000, window_s=1.0)
+    assert bucket == pytest.approx(100 + BASE_PERCENT + 100 * (waits_s + 0.1))
+    assert plausible_percent(burst_B=1514) == plausible_percent(burst_B=None) == plausible_percent()
+
+
 def test_after_a_loss_it_allows_what_a_round_trip_its_queue_and_the_receive_buffer_hold():
     held = most_percent(PATH | {"retransmits": 3})
     assert held.held_s == pytest.approx(0.030 + 1_875_000 / 62.5e6)
