@@ -6,9 +6,10 @@ import glob
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -335,6 +336,19 @@ class PublishedReport:
     left_out: tuple[str, ...] = ()
 
 
+@contextmanager
+def _folder_of_copies(wanted: Path) -> Iterator[Path]:
+    """The folder for executed notebooks; a temporary one where the results are read-only."""
+    with ExitStack() as stack:
+        try:
+            wanted.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=wanted):
+                pass
+        except OSError:
+            wanted = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netlab-")))
+        yield wanted
+
+
 def publish(
     directory: Path,
     site: Path,
@@ -359,13 +373,16 @@ def publish(
         raise NetlabError(message, code="E-REPORT-001")
     site = site.absolute()
     step("records", 0.0)
-    with nullcontext(running) if running else Executions() as running, using(cache):
+    with (
+        nullcontext(running) if running else Executions() as running,
+        using(cache),
+        _folder_of_copies(executed or directory / EXECUTED) as folder,
+    ):
         data = tree_digest(directory, [EXECUTED])
         measured = load_measured(directory, frozen)
         against = against and side_of(against).given  # refused before minutes of notebooks
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
-        folder = executed or directory / EXECUTED
         wanted = _wanted(measured, frozen, against, notebooks)
         names = [source.name for source in wanted]
         stated = measured.study.report.notebooks if measured.study.report is not None else ()

@@ -52,6 +52,19 @@ def report(store, folder, name="site", notebooks=()):
     return kept.made, files
 
 
+def test_results_that_cannot_be_written_have_the_same_report(store, tmp_path):
+    shutil.rmtree(store / "notebooks", ignore_errors=True)
+    (store / "notebooks").symlink_to("/proc/no-such-place")
+    before = sorted(store.rglob("*"))
+    made, files = report(store, tmp_path / "cache")
+    assert NOTEBOOK in made and sorted(store.rglob("*")) == before
+    again, second = report(store, tmp_path / "cache", "again")
+    assert NOTEBOOK not in again and second.keys() == files.keys()
+    (store / "notebooks").unlink()
+    _, written = report(store, tmp_path / "another")
+    assert written.keys() == files.keys()
+
+
 def test_a_second_report_makes_nothing_anew_and_is_that_of_a_report_made_afresh(store, tmp_path):
     made, first = report(store, tmp_path / "cache")
     again, second = report(store, tmp_path / "cache", "again")
