@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from netlab.cli import options
 from netlab.cli.main import main
 from netlab.errors import BadInput, check, printable
 from netlab.files import paths
+from netlab.imports.facts import COUNTS, ENDS, FASTEST_Mbps, moment_of
 
 
 def _name(_context: object, _option: object, value: str | None) -> str | None:
@@ -24,17 +25,12 @@ def _name(_context: object, _option: object, value: str | None) -> str | None:
 
 
 def _moment(_context: object, _option: object, value: str | None) -> datetime | str | None:
-    if value is None or value == "mtime":
-        return value
+    if value is None:
+        return None
     try:
-        moment = datetime.fromisoformat(value)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise click.BadParameter("write mtime, or a time like 2003-03-03T07:07:34+01:00") from None
-    if not 1970 < moment.year < 2190:
-        raise click.BadParameter("the year must be from 1971 to 2189")
-    return moment
+        return moment_of(value)
+    except BadInput as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @main.command("import")
@@ -50,32 +46,39 @@ def _moment(_context: object, _option: object, value: str | None) -> datetime | 
 @click.option("--group", callback=_name, help="Group of the study. Default: the tool.")
 @click.option("--tuning", callback=_name, default="unknown", help="Tuning.")
 @click.option(
-    "--mtu", "mtu_B", type=click.IntRange(576, 65536), help="MTU, B, if the file has no MSS."
+    "--mtu", "mtu_B", type=click.IntRange(*COUNTS["mtu_B"]), help="MTU, B, if the file has no MSS."
 )
 @click.option(
-    "--streams", type=click.IntRange(1, 10_000), help="Streams, if the file has no number."
+    "--streams", type=click.IntRange(*COUNTS["streams"]), help="Streams, if the file has no number."
 )
 @click.option(
-    "--record-length", "record_length_B", type=click.IntRange(1, 2**40), help="Bytes of one send()."
+    "--record-length",
+    "record_length_B",
+    type=click.IntRange(*COUNTS["record_length_B"]),
+    help="Bytes of one send().",
 )
 @click.option(
-    "--buffer", "buffer_B", type=click.IntRange(0, 2**40), help="Requested socket buffer, B."
+    "--buffer",
+    "buffer_B",
+    type=click.IntRange(*COUNTS["buffer_B"]),
+    help="Requested socket buffer, B.",
 )
 @click.option("--congestion", callback=_name, help="Congestion control.")
 @click.option(
     "--started-at",
     callback=_moment,
-    help="Start of the runs, or mtime: the modification time of each file.",
+    help="Start of the runs, in UTC if without an offset, or mtime: the modification time of each "
+    "file.",
 )
 @click.option(
     "--measured-at",
-    type=click.Choice(["sender", "receiver"]),
+    type=click.Choice(ENDS),
     help="End that wrote the report, if the report does not say (GenSink's).",
 )
 @click.option(
     "--link-rate",
     "link_Mbps",
-    type=click.FloatRange(0, 1e7, min_open=True),
+    type=click.FloatRange(0, FASTEST_Mbps, min_open=True),
     help="Rate of the link, 10^6 bit/s: a run beyond it is flagged implausible.",
 )
 @click.option("--strict", is_flag=True, help="Import all runs of all files or none.")

@@ -20,6 +20,7 @@ import pandas as pd
 from netlab.errors import BadInput, NetlabError, printable
 from netlab.files.reading import open_regular
 from netlab.files.writing import parse_json, take
+from netlab.imports.facts import check_facts, moment_of
 from netlab.imports.formats import ReadFile, kind_of, read_file
 from netlab.outputs.records import MAX_COUNT, Datagrams, Record, sum_of
 from netlab.results.columns import FLAGS, INTERVAL_COLUMNS, SCHEMA_VERSION
@@ -62,6 +63,11 @@ class Facts:
     started_at: datetime | str | None = None
     measured_at: str | None = None
     link_Mbps: float | None = None
+
+    def __post_init__(self) -> None:
+        check_facts(vars(self))
+        if self.started_at is not None:
+            object.__setattr__(self, "started_at", moment_of(self.started_at))
 
     @property
     def turned(self) -> Facts:

@@ -98,8 +98,9 @@ def import_files(
         default. A file imported before is skipped. Nothing is written if the call is refused.
     **facts
         Facts that the files lack, as the options of ``netlab import``: ``mtu_B``, ``streams``,
-        ``tuning``, ``started_at``, ``measured_at``; and ``link_Mbps``, the link's rate in 10^6
-        bit/s: a run beyond it is flagged ``implausible``.
+        ``tuning``, ``started_at`` (a time or its text, in UTC if without an offset, or ``mtime``),
+        ``measured_at``; and ``link_Mbps``, the link's rate in 10^6 bit/s: a run beyond it is
+        flagged ``implausible``.
 
     Returns
     -------
@@ -109,7 +110,8 @@ def import_files(
     Raises
     ------
     BadInput
-        No such directory, no file that can be read, an unknown fact, or runs that make no study.
+        No such directory, no file that can be read, an unknown or impossible fact, or runs that
+        make no study.
 
     Examples
     --------
