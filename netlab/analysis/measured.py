@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -523,7 +524,10 @@ def _design(
         if not name or design.name in _forms(name):
             return design
         if file is None:
-            message = f"holds runs of {design.name!r}, the study is {name!r}"
+            message = (
+                f"holds runs of {design.name!r}, the study is {name!r}; a directory that was "
+                f"renamed is named by its path, {shlex.quote(str(directory))}"
+            )
             raise BadInput(message, where=str(directory), key="study", code="E-ANALYSIS-018")
     file = file or paths.study_file(measured[0].removesuffix(QUICK))
     design = studies.load(file)

@@ -98,6 +98,16 @@ def test_results_are_loaded_by_a_name_that_no_file_has(home, tmp_path, foreign):
     assert load_measured(tmp_path / "store", "two-racks").study == foreign
 
 
+def test_a_renamed_directory_is_refused_by_name_with_the_path_that_is_taken(home, foreign):
+    place = paths.results_dir("first-day")
+    synthetic.store_of(place, foreign)
+    freeze(foreign, place)
+    with refused(NetlabError, "E-ANALYSIS-018") as refusal:
+        load_measured("", "first-day")
+    *_, named = str(refusal.value).split()
+    assert load_measured(named).study == foreign
+
+
 def test_a_relative_directory_is_taken_from_here_or_else_from_the_checkout(
     tmp_path, foreign, monkeypatch
 ):
