@@ -6,7 +6,8 @@ import base64
 import html
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -207,8 +208,28 @@ def _rendered(figure: Figure, path: Any, kind: str, dpi: float, alt: str) -> Non
     # a figure without a layout of its own would be cut at its labels
     box = None if figure.get_layout_engine() else "tight"
     own = any(drawn in _DESCRIBED for drawn in (figure, *figure.axes))
-    with theme() if own else look():
+    with theme() if own else look(), _laid_out_without_drawing(figure):
         figure.savefig(path, format=kind, dpi=dpi, metadata=metadata, bbox_inches=box)
+
+
+@contextmanager
+def _laid_out_without_drawing(figure: Figure) -> Iterator[None]:
+    """Save a figure with half of the work: matplotlib draws it twice, once for its layout alone."""
+    engine = figure.get_layout_engine()
+    if engine is None or not figure.axes:
+        yield
+        return
+
+    def lay_out(_renderer: object) -> None:
+        del vars(figure)["draw"]
+        with suppress(ValueError):  # as matplotlib does
+            engine.execute(figure)
+
+    vars(figure)["draw"] = lay_out
+    try:
+        yield
+    finally:
+        vars(figure).pop("draw", None)
 
 
 @dataclass(frozen=True)

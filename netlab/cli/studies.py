@@ -227,7 +227,8 @@ def publish_site(
     if (before := study_of_site(target)) not in ("", loaded.name):
         text = f"replaces the report of {before} in {target}; --site names another place"
         progress.note(printable(text))
-    with Executions(at_once=not probably_executed(directory, cache)) as running:
+    at_once = not probably_executed(directory, cache)
+    with Executions(at_once=at_once, cache=cache) as running:
         # seconds, in which the kernel imports as well
         from netlab.report.export import NO_PDF
         from netlab.report.site import publish

@@ -45,6 +45,10 @@ _SETTINGS = ("MPL", "NETLAB_", "PYTHON", "LC_", "LANG", "TZ")
 """Beginnings of the names of environment variables that a page may depend on."""
 
 
+BACKEND = "MPLBACKEND"
+"""Environment variable of how figures are shown, which a kernel sets."""
+
+
 def tree_digest(directory: Path, without: Iterable[str] = ()) -> str:
     """Digest of the names and contents of all files below a directory, but for hidden ones.
 
@@ -68,12 +72,13 @@ def tree_digest(directory: Path, without: Iterable[str] = ()) -> str:
 def program() -> str:
     """Digest of all that makes a page besides results: code, data, packages and settings.
 
-    Without the directories in use, which notebooks alone may name.
+    Without the directories in use, which notebooks alone may name, and the backend, which draws
+    no file.
     """
     environment = sorted(
         (name, value)
         for name, value in os.environ.items()
-        if name.startswith(_SETTINGS) and name != paths.HOME
+        if name.startswith(_SETTINGS) and name not in (paths.HOME, BACKEND)
     )
     return _program(paths.data_dir(), settings(), repr(environment), tuple(sys.path))
 
@@ -105,6 +110,7 @@ class Cache(Entries):
 
     def __init__(self, directory: Path | None):
         super().__init__(directory)
+        self.directory = self._directory
         self.made: list[str] = []
         """Kinds of the parts that were made anew, in their order."""
 
@@ -176,9 +182,10 @@ def _changed_since_start() -> bool:
     )
 
 
-# The cache of the report that is being made, for the charts of its pages.
+# The cache of the report that is being made, for the charts of its pages and its notebooks.
 
-_ACTIVE: ContextVar[Cache] = ContextVar("report_cache", default=NOTHING_KEPT)
+_ACTIVE: ContextVar[Cache] = ContextVar("report_cache")
+_of_process = NOTHING_KEPT
 
 
 @contextmanager
@@ -190,8 +197,14 @@ def using(store: Cache) -> Iterator[None]:
         _ACTIVE.reset(token)
 
 
+def use(directory: str) -> None:
+    """Share the charts of a report in this process, its kernel; none with an empty text."""
+    global _of_process
+    _of_process = Cache(Path(directory)) if directory else NOTHING_KEPT
+
+
 def active() -> Cache:
-    return _ACTIVE.get()
+    return _ACTIVE.get(_of_process)
 
 
 def of_one(frame: pd.DataFrame, group: str) -> pd.DataFrame:

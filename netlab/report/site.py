@@ -29,7 +29,16 @@ from netlab.files.reading import read_bytes
 from netlab.files.user_cache import key_of
 from netlab.files.writing import replaced
 from netlab.notebooks.parameters import declared
-from netlab.report.cache import NOTHING_KEPT, Cache, active, program, tree_digest, user_cache, using
+from netlab.report.cache import (
+    BACKEND,
+    NOTHING_KEPT,
+    Cache,
+    active,
+    program,
+    tree_digest,
+    user_cache,
+    using,
+)
 from netlab.report.explore import has_factors
 from netlab.report.export import Exporter, write_downloads, write_pdf
 from netlab.report.front import front, picture
@@ -245,15 +254,21 @@ RESULTS = "<results>"
 PREPARE = "import netlab.face.views, netlab.face.results, netlab.report.front"
 """Imports of most notebooks."""
 
+SHARE = "\nimport netlab.report.cache as caches\ncaches.use({directory!r})"
+"""Charts that pages and notebooks have in common are drawn by the first of them."""
+
 
 class Executions:
     """Notebooks executed in a thread; the kernel imports as the caller does.
 
-    It starts at once, or with the first notebook where probably none is to be executed.
+    It starts at once, or with the first notebook where probably none is to be executed. It shares
+    the charts of a cache until a notebook of a study's own runs, which may change how they are
+    drawn.
     """
 
-    def __init__(self, *, at_once: bool = True):
+    def __init__(self, *, at_once: bool = True, cache: Cache = NOTHING_KEPT):
         self._at_once = at_once
+        self._shared = str(cache.directory or "")
 
     def __enter__(self) -> Self:
         self._ended: dict[Path, Future] = {}
@@ -268,7 +283,7 @@ class Executions:
         if self._started is None:
             from netlab.notebooks.kernel import Kernel  # 0.3 s
 
-            self._kernel = Kernel(PREPARE)
+            self._kernel = Kernel(PREPARE + SHARE.format(directory=self._shared))
             self._started = self._thread.submit(self._kernel.__enter__)
         return self._started
 
@@ -302,6 +317,9 @@ class Executions:
         from netlab.notebooks.execution import execute  # half a second
 
         started.result()
+        if self._shared and is_own(source):
+            self._kernel.make_ready()
+            self._kernel.execute(SHARE.format(directory=""))
         execute(source, output, parameters, kernel=self._kernel)
 
 
@@ -374,7 +392,7 @@ def publish(
     site = site.absolute()
     step("records", 0.0)
     with (
-        nullcontext(running) if running else Executions() as running,
+        nullcontext(running) if running else Executions(cache=cache) as running,
         using(cache),
         _folder_of_copies(executed or directory / EXECUTED) as folder,
     ):
@@ -445,7 +463,8 @@ def _keys(wanted: Mapping[Path, Mapping[str, object]], directory: Path) -> dict[
         if source.name in (*OF_RESULTS, *OF_DOCUMENTS) and not is_own(source):
             read = data if parameters else ""
             given = repr(sorted(parameters.items())).replace(str(directory), RESULTS)
-            keys[source] = key_of("notebook", program(), read_bytes(source), given, read)
+            backend = os.environ.get(BACKEND, "")
+            keys[source] = key_of("notebook", program(), backend, read_bytes(source), given, read)
     return keys
 
 

@@ -16,7 +16,7 @@ from netlab.analysis.measured import from_frames
 from netlab.charts import cells, forest, measured
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
-from netlab.charts.drawing import HOLLOW_COLOUR, data_of
+from netlab.charts.drawing import HOLLOW_COLOUR, data_of, theme
 from netlab.report import tables
 from netlab.study import TuningLevel
 
@@ -279,3 +279,25 @@ def test_a_trend_marks_its_steps():
     ax = measured.trend(pd.DataFrame(rows, columns=columns))
     assert [text.get_text() for text in ax.texts] == ["×0.90"]
     assert "20260102T000000Z: 0.900 (a step)" in show(ax).alt
+
+
+def test_a_chart_is_drawn_once_a_file_and_laid_out_as_matplotlib_alone_does(m, tmp_path):
+    """One draw of each artist in `show`, one in each file; the same pixels and layout."""
+    drawn, ax = [], measured.panels(m.cells, GROUP, study=m.study).axes.flat[0]
+    line = ax.get_lines()[0]
+    line.draw = lambda renderer: drawn.append(renderer)
+    chart = show(ax.figure, "Goodput")
+    assert len(drawn) == 1
+    del line.draw
+    chart.save(tmp_path / "ours.png")
+    with theme():
+        ax.figure.savefig(tmp_path / "theirs.png", dpi=150)
+        map_of, (wide, field) = plt.subplots(1, 2)
+        map_of.colorbar(field.imshow([[1, 2], [3, 4]]), ax=field)
+        wide.set_aspect("equal")
+        other = show(map_of, "Field")
+        other.save(tmp_path / "our-field.png")
+        map_of.savefig(tmp_path / "their-field.png", dpi=150)
+    for ours, theirs in (("ours", "theirs"), ("our-field", "their-field")):
+        pictures = [plt.imread(tmp_path / f"{name}.png") for name in (ours, theirs)]
+        assert np.array_equal(*pictures), ours

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -24,9 +25,10 @@ from netlab.files.user_cache import KEPT_DAYS, key_of
 from netlab.report import cache as caches
 from netlab.report import site
 from netlab.report.cache import NOTHING_KEPT, Cache, of_one, program, user_cache, using
+from netlab.report.front import panel
 from netlab.report.page import Credit
 from netlab.report.pages import measured_pages
-from netlab.report.site import publish
+from netlab.report.site import Executions, publish
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read, write_atomically
 from netlab.study.file import freeze
@@ -144,18 +146,47 @@ def test_a_changed_record_and_a_changed_study_are_in_every_page_that_shows_them(
     assert b"Another title" in titled[Path("03-openlab-measured.html")]
 
 
+def written_notebook(file, code):
+    """A notebook of one cell."""
+    language = {"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}}
+    file.parent.mkdir(exist_ok=True)
+    nbformat.write(v4.new_notebook(cells=[v4.new_code_cell(code)], metadata=language), file)
+    return file
+
+
 def test_a_notebook_of_ones_own_is_executed_for_each_report(store, tmp_path):
     beside = tmp_path / "level.txt"
-    cell = v4.new_code_cell(f"print(open({str(beside)!r}).read())")
-    language = {"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}}
-    mine = tmp_path / "mine.ipynb"
-    nbformat.write(v4.new_notebook(cells=[cell], metadata=language), mine)
+    mine = written_notebook(tmp_path / "mine.ipynb", f"print(open({str(beside)!r}).read())")
     for level in ("first level", "second level"):
         beside.write_text(level)
         made, files = report(store, tmp_path / "cache", notebooks=(mine,))
         assert level.encode() in files[Path("mine.html")]
     # the text of the navigation is the same, so that only this page was made anew
     assert made == ["page", "notebook mine.ipynb"]
+
+
+def test_notebooks_take_the_charts_of_pages_until_one_of_a_studys_own_has_run(
+    store, tmp_path, monkeypatch
+):
+    """The chart in the cache has a mark, which tells it from one drawn anew."""
+    mark, kept = "from the cache", Cache(tmp_path / "cache")
+    m = load_measured(store)
+    for group in m.groups:
+        with using(kept):
+            panel(m, group)
+    for entry in (path for path in (tmp_path / "cache").rglob("*") if path.is_file()):
+        key = entry.parent.name + entry.name
+        kept.put(key, json.dumps({**json.loads(kept.get(key)), "alt": mark}).encode())
+    draws = f"import netlab\nnetlab.Results({str(store)!r}).charts.panels()"
+    monkeypatch.setattr(paths, "notebooks_dir", lambda: tmp_path / "netlab")
+    drawn = []
+    with Executions(cache=kept) as running:
+        for place in ("netlab/first", "study/own", "netlab/last"):
+            output = tmp_path / f"{Path(place).name}-executed.ipynb"
+            running.add(written_notebook(tmp_path / f"{place}.ipynb", draws), output, {})
+            running.wait(output)
+            drawn.append(output.read_text())
+    assert [mark in text for text in drawn] == [True, False, False]
 
 
 def test_only_the_charts_of_a_changed_group_are_drawn_again(tmp_path):
@@ -204,6 +235,10 @@ def digest(**changes):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_how_figures_are_shown_is_the_same_program():
+    assert digest(MPLBACKEND="agg") == digest(MPLBACKEND="svg")
 
 
 def test_another_package_theme_locale_or_data_is_another_program(tmp_path):
