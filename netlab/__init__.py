@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from sys import modules
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def __getattr__(name: str) -> object:
         return import_module("netlab.version").RELEASE
     if name in _MODULES:
         value = getattr(import_module(f"netlab.face.{_MODULES[name]}"), name)
+        if "IPython" in modules:
+            import_module("netlab.face.completion").offer()
     elif not name.startswith("_") and not find_spec(f"netlab.{name}") and name in _of_wings():
         value = import_module("netlab.wings").load(_of_wings()[name])
     else:
