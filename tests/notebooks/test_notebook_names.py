@@ -17,6 +17,7 @@ import papermill
 import pytest
 import seaborn as sns
 import yaml
+from matplotlib.axes import Axes
 from papermill.cli import papermill as command
 
 import netlab.face
@@ -60,7 +61,7 @@ def public_names() -> set[str]:
     modules = [importlib.import_module(name) for name in sorted(of_wings | of_face)]
     classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
     own = [one for one in classes if one.__module__ in of_wings | of_face]
-    names = {name for one in (*own, Chart, pd.DataFrame, sns.FacetGrid) for name in dir(one)}
+    names = {name for one in (*own, Chart, pd.DataFrame, Axes, sns.FacetGrid) for name in dir(one)}
     names |= {name for one in own for name in getattr(one, "__dataclass_fields__", ())}
     names |= {*wings.results(), *wings.methods()}
     return {name for name in names if not name.startswith("_")}
