@@ -259,9 +259,13 @@ class _Matched:
 def _matched(a: pd.DataFrame, against: OtherRuns, by: str, name: str) -> _Matched:
     b, shared = against.runs, 0
     if against.one_store:  # comparing a record with itself has no information
-        key = ["run_id", "campaign", "started_at"]
-        of_a, of_b = (pd.MultiIndex.from_frame(side[key].astype(object)) for side in (a, b))
-        a, b, shared = a[~of_a.isin(of_b)], b[~of_b.isin(of_a)], int(of_a.isin(of_b).sum())
+        of_a, of_b = _records_of(a), _records_of(b)
+        both = set(of_a) & set(of_b)
+        shared = sum(record in both for record in of_a)
+        a, b = (
+            runs[[record not in both for record in records]] if both else runs
+            for runs, records in ((a, of_a), (b, of_b))
+        )
     keys, apart = keys_of(a, b, by)
     sides = [
         _measured(usable(runs), keys, side, against.one_store)
@@ -277,6 +281,12 @@ def _matched(a: pd.DataFrame, against: OtherRuns, by: str, name: str) -> _Matche
         )
     pairs = [(sides[0][key], sides[1][key]) for key in common]
     return _Matched(keys, apart, common, pairs, _only(a, b, keys, sides, name), shared)
+
+
+def _records_of(runs: pd.DataFrame) -> list[tuple]:
+    """Names of the records of runs, each of one run in one store."""
+    names = ("run_id", "campaign", "started_at")
+    return list(zip(*(plain_values(runs[name]) for name in names), strict=True))
 
 
 def _beyond(row: dict, shift: Shift) -> dict:
@@ -407,14 +417,26 @@ def _only(
     return pd.DataFrame.from_records(rows, columns=[*keys, "side", "reason"])
 
 
+def _by_round(cells: Sequence[pd.Series]) -> pd.Series:
+    """Geometric mean of the cells in each round that all of them have; of a cell its runs first."""
+    labels = np.concatenate([cell.index.to_numpy(dtype=object) for cell in cells])
+    rounds, at = np.unique(labels.astype(str), return_inverse=True)
+    shape = (len(cells), len(rounds))
+    places = np.repeat(np.arange(len(cells)), [len(cell) for cell in cells]) * len(rounds) + at
+    logs = np.log(np.concatenate([cell.to_numpy(dtype=float) for cell in cells]))
+    runs = np.bincount(places, minlength=math.prod(shape)).reshape(shape)
+    sums = np.bincount(places, logs, math.prod(shape)).reshape(shape)
+    common = (runs > 0).all(axis=0)
+    means = (sums[:, common] / runs[:, common]).mean(axis=0)
+    return pd.Series(np.exp(means), index=rounds[common].astype(object), dtype=float)
+
+
 def _overall(pairs: list[tuple[pd.Series, pd.Series]], level: float) -> Ratio:
     """Geometric mean of all ratios, by round first: a round's effect counts once, not by cell."""
     means, rounds = [], []
     for side in zip(*pairs, strict=True):
         means.append(float(np.mean([np.log(cell.to_numpy()).mean() for cell in side])))
-        common = sorted(set.intersection(*(set(cell.index) for cell in side)))
-        at = {label: [float(np.log(cell[label]).mean()) for cell in side] for label in common}
-        rounds.append(pd.Series({label: math.exp(float(np.mean(at[label]))) for label in common}))
+        rounds.append(_by_round(side))
     whole = math.exp(means[1] - means[0])
     if min(map(len, rounds)) < COMMON_ROUNDS:
         return Ratio(whole, math.nan, math.nan)

@@ -20,11 +20,12 @@ from netlab.analysis.compare import (
     SLOWER,
     Asked,
     Compared,
+    _overall,
     compare,
     holm,
     shift_of,
 )
-from netlab.analysis.effects import Ratio
+from netlab.analysis.effects import Ratio, mean_ratio_of
 from netlab.analysis.sides import Condition
 from netlab.errors import BadInput, NetlabError
 
@@ -346,3 +347,20 @@ def test_no_text_is_read_as_something_it_is_not(text):
     except BadInput:
         return
     assert found.text.split()[0] in {"slower", "faster", "cannot", "not", "missing", "ratio"}
+
+
+def test_the_overall_interval_is_that_of_the_geometric_means_of_rounds_that_all_cells_have():
+    rng, sides = np.random.default_rng(5), []
+    for _ in "AB":
+        cells = [pd.Series(rng.lognormal(3, 0.2, 9), index=[*"abcdefab", lost]) for lost in "gh"]
+        cells = [cell.rename(lambda label: f"r@{label}") for cell in cells]
+        logs = [np.log(cell).groupby(level=0).mean() for cell in cells]
+        every = pd.concat(logs, axis=1, join="inner").mean(axis=1)
+        sides.append((cells, every, np.mean([np.log(cell).mean() for cell in cells])))
+    (a, of_a, mean_a), (b, of_b, mean_b) = sides
+    found = _overall(list(zip(a, b, strict=True)), 0.9)
+    expected = mean_ratio_of((of_b - of_a).to_numpy(), 0.9)
+    shift = math.exp(mean_b - mean_a) / expected.ratio
+    assert len(of_a) == 6
+    wanted = (expected.ratio * shift, expected.low * shift, expected.high * shift)
+    assert (found.ratio, found.low, found.high) == pytest.approx(wanted, rel=1e-12)
