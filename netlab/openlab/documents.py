@@ -13,10 +13,15 @@ from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, Shown, made_by
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
-from netlab.openlab import charts, published
-from netlab.openlab.published import data, layout
-from netlab.openlab.published.claims import check_all, claims_table, sentence, verdict_counts
-from netlab.openlab.published.claims.values import misprints
+from netlab.openlab import published
+from netlab.openlab.figures import claims as claims_charts
+from netlab.openlab.figures import gigabit as gigabit_charts
+from netlab.openlab.figures import printed as printed_charts
+from netlab.openlab.figures import wide_area as wide_area_charts
+from netlab.openlab.published import gigabit_layout, host_settings, layout, wide_area_layout
+from netlab.openlab.published.claims import check_all
+from netlab.openlab.published.claims.notes_values import misprints
+from netlab.openlab.published.claims.tables import claims_table, sentence, verdict_counts
 from netlab.report.tables import Sentence
 
 
@@ -72,17 +77,17 @@ class OpenlabReport(SourceDocument):
     @property
     def opening(self) -> Chart:
         """Best cell of each table in per cent of the bus."""
-        return show(charts.best_percent_of_bus())
+        return show(printed_charts.best_percent_of_bus())
 
     @property
     def charts(self) -> Gallery:
         """Charts of chapter 4 as they are printed."""
-        return charts.chapter_4(charts.PRINTED_CHARTS)
+        return printed_charts.chapter_4(printed_charts.PRINTED_CHARTS)
 
     @property
     def missing_charts(self) -> Gallery:
         """Charts of cells that the report prints in tables alone."""
-        return charts.chapter_4(charts.MISSING_CHARTS)
+        return printed_charts.chapter_4(printed_charts.MISSING_CHARTS)
 
     best_cells = staticmethod(layout.best_cells)
 
@@ -119,12 +124,12 @@ class OpenlabNotes(SourceDocument):
         """Remarks on the data set."""
         return tuple(published.describe("openlab-2003-preliminary")["notes"])
 
-    charts = staticmethod(charts.preliminary_by_streams)
+    charts = staticmethod(printed_charts.preliminary_by_streams)
 
     @property
     def burst_efficiency(self) -> Chart:
         """Chart of the share of PCI-X that carries data over the burst size, by a model."""
-        return show(charts.burst_efficiency())
+        return show(printed_charts.burst_efficiency())
 
     def tables(self) -> list[Table]:
         """Sets 1 to 3."""
@@ -147,33 +152,33 @@ class OpenlabNotes(SourceDocument):
 class SlacPage(SourceDocument):
     """The page of SLAC: four TCP stacks from Sunnyvale to Geneva."""
 
-    _sentence = staticmethod(data.recovery_sentence)
+    _sentence = staticmethod(wide_area_layout.recovery_sentence)
 
     @property
     def charts(self) -> Gallery:
         """Window over time after one loss, a chart an MTU."""
-        return Gallery.of(*map(charts.recovery, data.MTUS_B))
+        return Gallery.of(*map(wide_area_charts.recovery, wide_area_layout.MTUS_B))
 
     @property
     def windows_chart(self) -> Chart:
         """Windows of the tests beside the one that the path needs."""
-        return show(charts.windows_needed_and_given())
+        return show(wide_area_charts.windows_needed_and_given())
 
-    recoveries = staticmethod(data.recovery_table)
-    configurations = staticmethod(data.configurations_table)
+    recoveries = staticmethod(wide_area_layout.recovery_table)
+    configurations = staticmethod(wide_area_layout.configurations_table)
 
     def commands(self) -> str:
         """The sender's other settings as commands."""
-        return "\n".join(layout.commands("slac-2003-settings", host="sender"))
+        return "\n".join(host_settings.commands("slac-2003-settings", host="sender"))
 
     def wad(self) -> Table:
         """The file ``wad.conf``, as the page gives it once."""
         return Table(published.load("slac-2003-wad"), "wad.conf, as given in full once")
 
-    path = staticmethod(data.path_table)
-    windows_each = staticmethod(data.windows_each_table)
-    transfer = staticmethod(data.transfer_table)
-    windows = staticmethod(data.windows_table)
+    path = staticmethod(wide_area_layout.path_table)
+    windows_each = staticmethod(wide_area_layout.windows_each_table)
+    transfer = staticmethod(wide_area_layout.transfer_table)
+    windows = staticmethod(wide_area_layout.windows_table)
 
     def _files(self) -> Iterator[tuple[str, Table]]:
         yield "slac-2003-configurations", self.configurations()
@@ -184,17 +189,17 @@ class SlacPage(SourceDocument):
 class GigabitHosts(SourceDocument):
     """The two articles about gigabit hosts, before and after tuning."""
 
-    _sentence = staticmethod(layout.tuning_sentence)
+    _sentence = staticmethod(gigabit_layout.tuning_sentence)
 
     @property
     def opening(self) -> Chart:
         """Goodput before and after, beside the link."""
-        return show(charts.before_and_after())
+        return show(gigabit_charts.before_and_after())
 
-    tuning = staticmethod(layout.tuning_table)
-    ceilings = staticmethod(layout.ceilings_table)
-    pcie = staticmethod(layout.pcie_table)
-    settings = staticmethod(layout.listing)
+    tuning = staticmethod(gigabit_layout.tuning_table)
+    ceilings = staticmethod(gigabit_layout.ceilings_table)
+    pcie = staticmethod(gigabit_layout.pcie_table)
+    settings = staticmethod(host_settings.listing)
 
     def buses_here(self) -> str:
         """The bus of each interface of this machine, a line each."""
@@ -213,9 +218,6 @@ DOCUMENTS: dict[str, type[SourceDocument]] = {
     "gigabit-hosts": GigabitHosts,
 }
 """Documents by name."""
-
-
-# The statements of the documents, recomputed, as a notebook shows them.
 
 
 class Claims(AnsweredView, SourceDocument):
@@ -239,7 +241,7 @@ class Claims(AnsweredView, SourceDocument):
     @property
     def chart(self) -> Chart:
         """Number of claims by verdict, a bar a document."""
-        return show(charts.verdicts(self.frame))
+        return show(claims_charts.verdicts(self.frame))
 
     counts = _table = made_by(verdict_counts)
     table = made_by(claims_table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netlab.analysis.measured import Measured
 from netlab.analysis.own_report import Opening
-from netlab.openlab import sentences, tables
+from netlab.openlab import own_table, sentences
 from netlab.openlab.then_and_now import comparable
 
 BESIDE_2003, BESIDE_A_TABLE = "15-then-and-now.ipynb", "20-published-beside.ipynb"
@@ -23,4 +23,4 @@ def opening(m: Measured) -> Opening | None:
     if table is None or not table.steps:
         return None
     said = str(sentences.published_beside(m))
-    return Opening(f"{table.title}: {said[0].lower()}{said[1:]}", tables.picture)
+    return Opening(f"{table.title}: {said[0].lower()}{said[1:]}", own_table.picture)

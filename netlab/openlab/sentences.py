@@ -7,7 +7,8 @@ import pandas as pd
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HOLDS, MIXED
 from netlab.analysis.measured import Measured
-from netlab.openlab import tables as beside_tables
+from netlab.openlab import own_table
+from netlab.openlab import published_beside as beside
 from netlab.openlab import then_and_now as published_effects
 from netlab.report.tables import Sentence
 from netlab.units import listed
@@ -41,12 +42,12 @@ def then_and_now(m: Measured) -> Sentence:
 def published_beside(m: Measured) -> Sentence:
     """The number of steps of a published table that hold here."""
     if m.study.published is None:
-        return beside_tables.NOTHING_BESIDE
-    steps = published_effects.steps_beside(m)
-    lacking = beside_tables.missing(m)
+        return own_table.NOTHING_BESIDE
+    steps = beside.steps_beside(m)
+    lacking = own_table.missing(m)
     if steps.empty:
         return _with("No two comparable cells differ in one factor alone.", lacking)
-    levels = published_effects.levels_beside(m)
+    levels = beside.levels_beside(m)
     judged = str(_claims(steps["verdict"], "published steps", SIZES))
     said = f"{levels}; o{judged[1:]}" if levels else judged
     return _with(said, lacking)

@@ -6,7 +6,8 @@ from functools import cached_property
 
 from netlab.charts.chart import Gallery
 from netlab.face.notebook import AnsweredView, made_by
-from netlab.openlab import charts, sentences, tables, then_and_now
+from netlab.openlab import own_table, sentences, tables, then_and_now
+from netlab.openlab.figures import beside as beside_charts
 
 
 class PublishedBeside(AnsweredView):
@@ -22,10 +23,10 @@ class PublishedBeside(AnsweredView):
     ...
     """
 
-    charts = property(made_by(tables.picture))
+    charts = property(made_by(own_table.picture))
     answer = property(made_by(sentences.published_beside))
-    steps = _table = made_by(tables.steps)
-    cells = made_by(tables.cells)
+    steps = _table = made_by(own_table.steps)
+    cells = made_by(own_table.cells)
 
 
 class ThenAndNow(AnsweredView):
@@ -56,17 +57,17 @@ class ThenAndNow(AnsweredView):
     def opening(self) -> Gallery:
         """Charts of the first table of 2003 beside what is measured, one a tuning."""
         cells = self.cells
-        return charts.beside(cells[cells["table"] == cells["table"].min()])
+        return beside_charts.beside(cells[cells["table"] == cells["table"].min()])
 
     @property
     def charts(self) -> Gallery:
         """Charts of all tables of 2003 beside what is measured, one a group and tuning."""
         cells = self.cells
-        return self.opening + charts.beside(cells[cells["table"] > cells["table"].min()])
+        return self.opening + beside_charts.beside(cells[cells["table"] > cells["table"].min()])
 
     def ratios(self, factor: str) -> Gallery:
         """Charts of the effect of each step of a factor, then and now."""
-        return charts.ratios(self.frame, factor)
+        return beside_charts.ratios(self.frame, factor)
 
     answer = property(made_by(sentences.then_and_now))
     groups = made_by(tables.opening)

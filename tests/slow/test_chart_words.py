@@ -15,8 +15,8 @@ from netlab.charts import cells, forest, measured
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
 from netlab.charts.drawing import new_axes, ratio_axis, within
-from netlab.openlab import charts as beside
 from netlab.openlab import then_and_now
+from netlab.openlab.figures import beside as beside_charts
 from netlab.report import tables
 
 FORBIDDEN = re.compile(r"->|\d{3,}B\b|\+ (Kernel|Driver) Tuning|[Tt]hroughput")
@@ -44,9 +44,9 @@ def drawn(m):
             over,
         ).charts
     compared = then_and_now.compare(m)
-    charts += beside.beside(then_and_now.comparable(m)).charts
-    charts += beside.ratios(compared, "tuning").charts
-    charts += beside.ratios(compared, "direction").charts
+    charts += beside_charts.beside(then_and_now.comparable(m)).charts
+    charts += beside_charts.ratios(compared, "tuning").charts
+    charts += beside_charts.ratios(compared, "direction").charts
     return charts
 
 

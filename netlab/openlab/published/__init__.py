@@ -5,6 +5,7 @@ Each data set is a CSV file of values exactly as printed, with a JSON descriptio
 it makes no corrections.
 """
 
-from netlab.openlab.published.data import describe, load, names, read_raw
+from netlab.openlab.published.data import load
+from netlab.openlab.published.printed_files import describe, names, read_raw
 
 __all__ = ["describe", "load", "names", "read_raw"]

@@ -7,9 +7,8 @@ import pytest
 
 from netlab.errors import BadInput
 from netlab.openlab import published
-from netlab.openlab.published import data, layout
-from netlab.openlab.published import layout as hosts
-from netlab.openlab.published.layout import SystemSetting
+from netlab.openlab.published import gigabit_layout, host_settings, layout, wide_area_layout
+from netlab.openlab.published.host_settings import SystemSetting
 
 
 def test_rows_and_columns_are_in_the_printed_order():
@@ -42,7 +41,7 @@ def test_every_cell_has_its_per_cent_of_the_bus():
         *((layout.report_table, (number,), "number") for number in (0, 7, "two")),
         (layout.report_table, (1, "latency"), "value"),
         (layout.preliminary_set, ("extra",), "tuning"),
-        (layout.pcie_table, (5,), "lanes"),
+        (gigabit_layout.pcie_table, (5,), "lanes"),
     ],
 )
 def test_a_table_that_is_not_there_is_refused(call, given, key):
@@ -83,24 +82,24 @@ def test_table_1_is_the_notes_less_fifteen_cells():
 
 
 def test_before_and_after_have_their_ratio():
-    frame = hosts.tuning_table().frame
+    frame = gigabit_layout.tuning_table().frame
     assert list(frame["Times"].round(2)) == [2.45, 3.89]
     assert frame.loc[0, "Sender window, KiB"] == "27.5 → 192"
     assert pd.isna(frame.loc[1, "Sender window, KiB"])
 
 
 def test_no_tuned_host_is_above_its_link():
-    limits = hosts.ceilings().set_index("name")["ceiling_Mbps"]
-    after = hosts.tuning_table().frame["After, Mb/s"]
+    limits = gigabit_layout.ceilings().set_index("name")["ceiling_Mbps"]
+    after = gigabit_layout.tuning_table().frame["After, Mb/s"]
     assert after[0] < limits["TCP on the link, MTU 9000"]
     assert after[1] < limits["TCP on the link, MTU 1500"]
     assert limits["PCI 32 bit, 33 MHz, in practice"] == 640
 
 
 def test_ceilings_are_shown_in_both_units_and_pcie_generations_grow():
-    frame = hosts.ceilings_table().frame
+    frame = gigabit_layout.ceilings_table().frame
     assert (frame["Mb/s"] == 8 * frame["MB/s"]).all()
-    frame = hosts.pcie_table(lanes=4, payload_B=128).frame
+    frame = gigabit_layout.pcie_table(lanes=4, payload_B=128).frame
     assert len(frame) == 6 and frame["After the code, MB/s"].is_monotonic_increasing
 
 
@@ -141,12 +140,12 @@ def test_ceilings_are_shown_in_both_units_and_pcie_generations_grow():
     ],
 )
 def test_settings_are_commands_of_their_system(where, lines, count):
-    found = layout.commands(**where)
+    found = host_settings.commands(**where)
     assert found[: len(lines)] == lines and len(found) == count
 
 
 def test_the_sender_of_the_wide_area_tests_is_printed_too():
-    lines = layout.commands("slac-2003-settings", host="sender")
+    lines = host_settings.commands("slac-2003-settings", host="sender")
     assert len(lines) == 15
     assert "sysctl -w 'vm.bdflush=100 1200 128 512 15 5000 500 1884 2'" in lines
 
@@ -156,7 +155,7 @@ def test_the_sender_of_the_wide_area_tests_is_printed_too():
 )
 def test_an_unknown_name_is_refused_with_the_choices(where):
     with pytest.raises(BadInput, match="must be one of"):
-        layout.settings(**where)
+        host_settings.settings(**where)
 
 
 @pytest.mark.parametrize("value", ["1; reboot", "$(reboot)", "a b", "'", "`x`"])
@@ -182,7 +181,7 @@ def test_a_setting_that_a_system_lacks_is_refused(setting):
 
 
 def test_a_listing_has_each_system_and_source_once():
-    lines = [line for line in layout.listing().splitlines() if line]
+    lines = [line for line in host_settings.listing().splitlines() if line]
     assert [line for line in lines if line.startswith(("#", "rem"))] == [
         *("# Linux (document solaris-linux)", "# Linux (document gigabit-nic)"),
         *("# FreeBSD (document gigabit-nic)", "# Solaris (document solaris-linux)"),
@@ -195,36 +194,38 @@ def test_a_listing_has_each_system_and_source_once():
 
 
 def test_the_path_needs_fifty_seven_megabytes():
-    figures = data.path_figures()
+    figures = wide_area_layout.path_figures()
     assert figures["bdp_B"] == pytest.approx(2500e6 / 8 * 0.183022)
     assert figures["rtt_near_ms"] == 64.879
-    table = data.configurations_table()
+    table = wide_area_layout.configurations_table()
     assert set(table.frame["tcp memory"].dropna()) == {"A", "B"}
     assert table.frame.loc[0, "tcp memory"] == "A"
     assert "B: tcp_rmem 4096 87380 67108864 B" in table.note
 
 
 def test_each_configuration_has_window_needed_and_given():
-    frame = data.windows()
-    assert len(frame) == len(data.windows_each_table().frame) == 26
+    frame = wide_area_layout.windows()
+    assert len(frame) == len(wide_area_layout.windows_each_table().frame) == 26
     assert frame["given_B"].isna().sum() == 3
     known = frame.dropna(subset="given_B")
     assert set(known["given_B"]) == {32 << 20, 40 << 20}
     assert (known["limit_Mbps"] < known["bottleneck_Mbps"]).all()
     assert (known["doubled_Mbps"] == known["bottleneck_Mbps"]).all()
-    frame = data.windows_table().frame
+    frame = wide_area_layout.windows_table().frame
     assert frame["Configurations"].sum() == 23
     assert list(frame["Given, % of needed"].round()) == [73, 59]
 
 
 def test_the_path_table_has_both_ends():
-    frame = data.path_table().frame
+    frame = wide_area_layout.path_table().frame
     assert len(frame) == 11
     assert frame.loc[("GVA", "ping, average 183.022"), "Largest, ms"] == 183.044
 
 
 def test_recovery_is_slowest_for_reno_and_standard_frames():
-    frame = data.recovery_table().frame.set_index(["MTU, B", "Stack"])["Recovery time, s"]
+    frame = wide_area_layout.recovery_table().frame.set_index(["MTU, B", "Stack"])[
+        "Recovery time, s"
+    ]
     assert frame.idxmax() == (1500, "Reno")
     assert frame[(1500, "Reno")] == pytest.approx(3614.6, abs=0.1)
     assert frame[(9000, "Scalable")] == pytest.approx(frame[(1500, "Scalable")])
@@ -232,6 +233,6 @@ def test_recovery_is_slowest_for_reno_and_standard_frames():
 
 
 def test_the_transfer_is_recomputed():
-    frame = data.transfer_table().frame.set_index("Quantity")
+    frame = wide_area_layout.transfer_table().frame.set_index("Quantity")
     assert frame.loc["Goodput, Mb/s", "Recomputed"] == pytest.approx(2185.476, abs=0.001)
     assert frame.loc["Amount, GB", "Recomputed"] == 16.388608

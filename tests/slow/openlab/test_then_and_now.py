@@ -14,8 +14,7 @@ from synthetic import measured
 
 from netlab.analysis.measured import from_frames
 from netlab.files.yaml_file import validated
-from netlab.openlab import published, sentences
-from netlab.openlab import tables as shown
+from netlab.openlab import own_table, published, published_beside, sentences
 from netlab.openlab import then_and_now as tn
 from netlab.openlab.report import BESIDE_A_TABLE
 from netlab.report.site import measured_notebooks
@@ -271,29 +270,29 @@ def both(tmp_path):
 
 
 def test_cells_pair_by_the_columns_of_the_table(both):
-    pairs = tn.paired(both)
+    pairs = published_beside.paired(both)
     assert len(pairs) == 4
     first = pairs[(pairs["mtu_B"] == 1500) & (pairs["record_length_B"] == 1024)].iloc[0]
     assert first["then"] == 200 and first["now"] == pytest.approx(400, rel=0.01)
-    assert "1 published cells fit no single" in shown.cells(both).note
+    assert "1 published cells fit no single" in own_table.cells(both).note
 
 
 def test_each_step_has_a_verdict_by_the_measured_interval(both):
-    found = tn.steps_beside(both).set_index("factor")
+    found = published_beside.steps_beside(both).set_index("factor")
     assert found.loc["mtu_B", "then_ratio"] == pytest.approx(1.2)
     assert found.loc["record_length_B", "then_ratio"] == pytest.approx(1.5)
     assert found.loc["record_length_B", "cases"] == 2
     # measured are 1.5 and 1: the direction is the same, the size is not reached
     assert found.loc["record_length_B", "verdict"] == tn.SMALLER
     assert found.loc["mtu_B", "verdict"] == tn.DOES_NOT_HOLD  # 1.2 and 0.8
-    assert "Steps of each factor" in repr(shown.steps(both))
+    assert "Steps of each factor" in repr(own_table.steps(both))
     assert BESIDE_A_TABLE in measured_notebooks(both), "the report has its page"
 
 
 def test_a_table_that_fits_several_cells_says_so(tmp_path):
     found = measured_beside([{"streams": 1, "goodput_MBps": 100.0}], tmp_path)
-    assert tn.paired(found).empty and tn.steps_beside(found).empty
-    assert "no published cell fits" in repr(shown.cells(found))
+    assert published_beside.paired(found).empty and published_beside.steps_beside(found).empty
+    assert "no published cell fits" in repr(own_table.cells(found))
 
 
 @pytest.mark.parametrize(
@@ -321,4 +320,4 @@ def test_another_level_of_goodput_is_said_before_the_steps_and_two_rounds_judge_
     assert said.startswith("Goodput is at another level than published in ")
     assert "published steps" in said
     two = replace(both, runs=both.runs[both.runs["round"] <= 2])
-    assert set(tn.steps_beside(two)["verdict"]) == {"cannot tell"}
+    assert set(published_beside.steps_beside(two)["verdict"]) == {"cannot tell"}

@@ -8,8 +8,8 @@ import synthetic
 
 from netlab.charts import forest
 from netlab.charts.chart import describe
-from netlab.openlab import charts
 from netlab.openlab import then_and_now as tn
+from netlab.openlab.figures import beside as beside_charts
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def drawn(monkeypatch):
         figures.append(drawn.figure)
         return describe(drawn, alt, caption)
 
-    for module in (charts, forest):
+    for module in (beside_charts, forest):
         monkeypatch.setattr(module, "describe", keep)
     return figures
 
@@ -47,7 +47,7 @@ def lines_of(ax):
 
 
 def test_each_group_and_tuning_shows_both_studies_on_one_scale(cells, drawn):
-    gallery = charts.beside(cells)
+    gallery = beside_charts.beside(cells)
     assert len(gallery.charts) == 2 * 3
     for fig in drawn:
         then, now = fig.axes
@@ -60,7 +60,9 @@ def test_each_group_and_tuning_shows_both_studies_on_one_scale(cells, drawn):
 
 
 def test_both_sides_are_in_per_cent_of_their_own_ceiling(cells, drawn):
-    chart = charts.beside(cells[(cells["table"] == 2) & (cells["tuning"] == "full")]).charts[0]
+    chart = beside_charts.beside(cells[(cells["table"] == 2) & (cells["tuning"] == "full")]).charts[
+        0
+    ]
     then, now = drawn[0].axes
     assert lines_of(then)["16114 B"].get_ydata()[0] == pytest.approx(100 * 744 / 1064)
     row = cells.query("table == 2 and tuning == 'full' and mtu_B == 16114 and streams == 1")
@@ -72,18 +74,18 @@ def test_both_sides_are_in_per_cent_of_their_own_ceiling(cells, drawn):
 
 def test_an_interval_far_wider_than_the_means_does_not_flatten_the_lines(cells, drawn):
     part = cells[cells["table"] == 2].assign(now_percent_low=0.0, now_percent_high=5000.0)
-    charts.beside(part)
+    beside_charts.beside(part)
     assert all(fig.axes[0].get_ylim()[1] < 200 for fig in drawn)
 
 
 def test_a_group_without_a_ceiling_has_no_chart(cells):
     unknown = cells.assign(now_percent=cells["now_percent"].where(cells["table"] != 3))
-    assert len(charts.beside(unknown).charts) == 3
-    assert charts.beside(cells.head(0)).charts == ()
+    assert len(beside_charts.beside(unknown).charts) == 3
+    assert beside_charts.beside(cells.head(0)).charts == ()
 
 
 def test_a_step_has_a_row_a_group_with_both_ratios_and_the_verdict(compared, drawn):
-    gallery = charts.ratios(compared, "jumbo frames")
+    gallery = beside_charts.ratios(compared, "jumbo frames")
     assert len(gallery.charts) == len(drawn) == 4
     rows = compared[compared["factor"] == "jumbo frames"].head(2)
     ax = drawn[0].axes[0]
@@ -97,7 +99,7 @@ def test_a_step_has_a_row_a_group_with_both_ratios_and_the_verdict(compared, dra
 
 
 def test_directions_have_a_row_a_tuning(compared, drawn):
-    (chart,) = charts.ratios(compared, "direction").charts
+    (chart,) = beside_charts.ratios(compared, "direction").charts
     names = [t.get_text() for t in drawn[0].axes[0].get_yticklabels()]
     assert names == ["No Tuning", "Kernel Tuning", "Driver Tuning"]
     assert "Linux64 → Linux64 to both directions" in chart.alt
@@ -105,7 +107,7 @@ def test_directions_have_a_row_a_tuning(compared, drawn):
 
 def test_a_ratio_without_an_interval_is_described_so_and_an_empty_comparison_has_no_chart(compared):
     bare = compared.assign(now_low=math.nan, now_high=math.nan, verdict="cannot tell")
-    chart = charts.ratios(bare, "tuning").charts[0]
+    chart = beside_charts.ratios(bare, "tuning").charts[0]
     assert "(no interval), cannot tell" in chart.alt
     empty = pd.DataFrame(columns=list(tn.COMPARED_COLUMNS))
-    assert charts.ratios(empty, "tuning").charts == ()
+    assert beside_charts.ratios(empty, "tuning").charts == ()

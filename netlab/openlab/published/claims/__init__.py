@@ -15,18 +15,16 @@ import pandas as pd
 
 from netlab import bus
 from netlab.congestion import IP_TCP_HEADER_B, ethernet_goodput_Mbps, mss_B, window_limit_Mbps
-from netlab.errors import require
-from netlab.files.tables import Table
 from netlab.files.yaml_file import read_yaml
-from netlab.openlab.published.claims import values
-from netlab.openlab.published.claims.values import (
+from netlab.openlab.published.claims import notes_values, values
+from netlab.openlab.published.claims.claim import (
     CheckResult,
     Claim,
     PrintedValue,
     Verdict,
     claims_of,
 )
-from netlab.units import GIB, KIB, MIB, listed
+from netlab.units import GIB, KIB, MIB
 
 __all__ = ["CheckResult", "Claim", "PrintedValue", "Verdict", "all_claims", "check_all"]
 
@@ -37,6 +35,12 @@ DOCUMENTS = {
     "solaris-linux": "Network buffers of Solaris and Linux",
     "gigabit-nic": "Squeeze Your Gigabit NIC for Top Performance",
 }
+
+HEADS = {
+    "place": "Where", "statement": "What is said", "claimed": "Claimed",
+    "recomputed": "Recomputed", "verdict": "Verdict", "why": "Why",
+}  # fmt: skip
+"""Columns of the claims, and their heads in tables."""
 
 
 def _join(form: str, *columns: Any) -> str:
@@ -66,8 +70,8 @@ def all_claims() -> tuple[Claim, ...]:
     """All claims, by document and in the order of its text."""
     claims: list[Claim] = []
     for document in DOCUMENTS:
-        if document == values.PRELIMINARY:
-            claims += values.totals()
+        if document == notes_values.PRELIMINARY:
+            claims += notes_values.totals()
         content = read_yaml(Path(__file__).with_name(f"{document}.yml"))
         claims += claims_of(content, _NAMES)
     return tuple(claims)
@@ -79,61 +83,4 @@ def check_all() -> pd.DataFrame:
         result, place = claim.checked(), (claim.document, claim.place, claim.statement)
         figures = (claim.claimed.text, result.recomputed, str(result.verdict), result.why)
         rows.append((*place, *figures))
-    return pd.DataFrame(rows, columns=["document", *_HEADS])
-
-
-# The claims as tables for a reader.
-
-_HEADS = {
-    "place": "Where", "statement": "What is said", "claimed": "Claimed",
-    "recomputed": "Recomputed", "verdict": "Verdict", "why": "Why",
-}  # fmt: skip
-
-
-_DONE = {
-    Verdict.HOLDS: "hold",
-    Verdict.ROUNDS: "hold when rounded",
-    Verdict.CONTRADICTED: "are contradicted",
-    Verdict.NOT_CHECKABLE: "cannot be checked",
-}
-
-
-def counts_of(found: pd.DataFrame) -> pd.DataFrame:
-    """Number of claims, a row a document and a column a verdict."""
-    counts = pd.crosstab(found["document"], found["verdict"])
-    return counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
-
-
-def verdict_counts(found: pd.DataFrame) -> Table:
-    counts = counts_of(found).rename(index=DOCUMENTS).rename_axis(columns=None)
-    counts["all"] = counts.sum(axis=1)
-    counts.loc["All documents"] = counts.sum()
-    counts.index.name = "Document"
-    return Table(counts, "Verdicts by document")
-
-
-def sentence(found: pd.DataFrame) -> str:
-    """A sentence on the number of claims of each verdict."""
-    counts = found["verdict"].value_counts()
-    parts = [f"{counts.get(str(verdict), 0)} {_DONE[verdict]}" for verdict in Verdict]
-    return f"Of {len(found)} claims {listed(parts)}."
-
-
-def claims_table(
-    found: pd.DataFrame, *, document: str | None = None, verdict: Verdict | str | None = None
-) -> Table:
-    frame, caption = found, "Claims"
-    if document is not None:
-        require(document, DOCUMENTS, key="document", code="E-PUBLISHED-008")
-        frame = frame[frame["document"] == document]
-        caption = f"Claims of “{DOCUMENTS[document]}”"
-    if verdict is not None:
-        require(verdict, [str(v) for v in Verdict], key="verdict", code="E-PUBLISHED-009")
-        frame = frame[frame["verdict"] == verdict]
-        caption += f" that are {verdict}" if verdict != "holds" else " that hold"
-    columns = [*(["document"] if document is None else []), *_HEADS]
-    return Table(
-        frame[columns].reset_index(drop=True),
-        f"{caption} ({len(frame)})",
-        heads={"document": "Document", **_HEADS},
-    )
+    return pd.DataFrame(rows, columns=["document", *HEADS])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from netlab.errors import BadInput
 from netlab.openlab import published
 from netlab.openlab.published import claims
-from netlab.openlab.published.claims import claims_table, values, verdict_counts
-from netlab.openlab.published.claims.values import (
+from netlab.openlab.published.claims import notes_values, report_values
+from netlab.openlab.published.claims.claim import (
     CheckResult,
     PrintedValue,
     Verdict,
@@ -18,6 +18,7 @@ from netlab.openlab.published.claims.values import (
     evaluate,
     fill,
 )
+from netlab.openlab.published.claims.tables import claims_table, verdict_counts
 
 
 def claim(text, **rule):
@@ -213,7 +214,7 @@ def test_exactly_these_claims_are_contradicted():
 
 
 def test_the_misprint_in_the_notes_is_found():
-    (row,) = values.misprints().to_dict("records")
+    (row,) = notes_values.misprints().to_dict("records")
     assert (row["tuning"], row["mtu_B"], row["streams"]) == ("kernel", 16114, 4)
     assert (row["stated_total_MBps"], row["streams_times_MBps"]) == (614, 716)
 
@@ -238,7 +239,7 @@ def test_every_stated_total_is_a_claim():
     ],
 )
 def test_a_total_may_be_one_MBps_a_stream_off(each, streams, total, verdict):
-    result = values.check_total(each, streams, PrintedValue(f"tot:{total}"))
+    result = notes_values.check_total(each, streams, PrintedValue(f"tot:{total}"))
     assert result.verdict == verdict
 
 
@@ -268,7 +269,7 @@ def test_verdicts_follow_the_data(monkeypatch):
     changed = published.load("openlab-2003")
     changed.loc[changed["table"] == 3, "throughput_MBps"] *= 1.2
     changed["percent_of_bus"] = 100 * changed["throughput_MBps"] / changed["bus_MBps"]
-    monkeypatch.setattr(values, "report", lambda: changed)
+    monkeypatch.setattr(report_values, "report", lambda: changed)
     again = claims.check_all()
     moved = again[again["verdict"] != FOUND["verdict"]]
     assert "Highest value of table 3" in set(moved["statement"])
