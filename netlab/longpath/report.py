@@ -10,7 +10,8 @@ from netlab.analysis.own_report import OwnReport
 from netlab.charts.chart import Gallery
 from netlab.files.tables import Sentence, Table
 from netlab.longpath import charts, tables
-from netlab.longpath.analysis import is_traced, samples_of
+from netlab.longpath.analysis import samples_of
+from netlab.longpath.series import is_traced
 
 
 def _tables(m: Measured) -> tuple[Table | Sentence, ...]:

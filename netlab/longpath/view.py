@@ -9,7 +9,7 @@ import pandas as pd
 from netlab.analysis.measured import Measured
 from netlab.charts.chart import Gallery
 from netlab.face.notebook import AnsweredView, made_by
-from netlab.longpath import charts, sentences, tables
+from netlab.longpath import charts, run_charts, sentences, tables
 from netlab.longpath.analysis import LongPath, samples_of
 
 
@@ -41,10 +41,10 @@ class LongPathResults(AnsweredView):
 
     answer = property(made_by(sentences.stacks))
     opening = made_by(charts.opening)
-    over_time = drawn_by(charts.over_time)
+    over_time = drawn_by(run_charts.over_time)
     summary = drawn_by(charts.summary)
-    recovery_chart = drawn_by(charts.recoveries)
-    sharing = drawn_by(charts.sharing)
+    recovery_chart = drawn_by(run_charts.recoveries)
+    sharing = drawn_by(run_charts.sharing)
     goodput_by_run = drawn_by(charts.configurations)
 
     stacks = _table = made_by(tables.stacks)

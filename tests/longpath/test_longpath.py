@@ -18,22 +18,18 @@ from netlab.analysis.own_report import own_report
 from netlab.analysis.shares import rates_over_time, stack_of_stream
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
 from netlab.errors import NetlabError
-from netlab.longpath import analysis
-from netlab.longpath.analysis import (
-    after_slow_start,
+from netlab.longpath.analysis import samples_of, single_changes
+from netlab.longpath.fairness import fairness
+from netlab.longpath.recovery import beside_law, law_growth, recoveries, recovery
+from netlab.longpath.series import (
+    MOST_POINTS,
+    QUANTITIES,
     batched_interval,
-    beside_law,
     carried,
-    fairness,
-    law_growth,
-    recoveries,
-    recovery,
-    samples_of,
     seconds_mean,
-    single_changes,
-    slow_start,
     thinned,
 )
+from netlab.longpath.slow_start import after_slow_start, slow_start
 
 RTT_S = 0.183
 T_S = STEP_S * np.arange(101)
@@ -253,7 +249,7 @@ def test_the_parts_have_the_studys_runs_in_its_order(lp):
 def test_a_run_has_every_quantity_over_time(lp):
     run = lp.part("comparison").iloc[0].to_dict()
     series = lp.series(run)
-    assert set(series) == set(analysis.QUANTITIES)
+    assert set(series) == set(QUANTITIES)
     assert all(len(frame) for frame in series.values())
     assert series["rtt"]["value"].unique() == pytest.approx([183.022])
     two = lp.part("fairness (scaled down)").iloc[0].to_dict()
@@ -264,7 +260,7 @@ def test_a_run_has_every_quantity_over_time(lp):
 def test_long_lines_are_thinned_and_keep_their_mean():
     samples = pd.DataFrame({"t_s": np.arange(6000) / 10, "stream": 0, "value": np.arange(6000)})
     few = thinned(samples)
-    assert len(few) == analysis.MOST_POINTS
+    assert len(few) == MOST_POINTS
     assert few["value"].mean() == pytest.approx(samples["value"].mean())
     assert thinned(samples.head(10))["value"].tolist() == list(range(10))
 

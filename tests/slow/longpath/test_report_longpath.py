@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from netlab.analysis.measured import from_frames
-from netlab.longpath import charts, tables
+from netlab.longpath import charts, run_charts, tables
 from netlab.longpath.report import REPORT
 from netlab.report.pages import measured_pages
 from netlab.report.site import FACTORS, measured_notebooks
@@ -117,7 +117,7 @@ def test_small_rates_keep_their_digits_and_a_share_without_a_rate_is_missing(lp)
 
 
 def test_runs_over_time_and_their_summary_show_all_that_is_known_of_each_stack(lp):
-    (chart,) = charts.over_time(lp, lp.part("comparison", 9000), "Frames of 9000 B").charts
+    (chart,) = run_charts.over_time(lp, lp.part("comparison", 9000), "Frames of 9000 B").charts
     for word in ("Reno", "HighSpeed", "Scalable", "FAST", "goodput, Mb/s", "queue, MB", "RTT, ms"):
         assert word in chart.svg
         assert word in chart.alt
@@ -131,12 +131,12 @@ def test_runs_over_time_and_their_summary_show_all_that_is_known_of_each_stack(l
 
 def test_a_chart_shows_a_loss_beside_its_law_two_flows_and_the_configurations_in_order(lp):
     runs = lp.part("recovery (scaled down)")
-    (chart,) = charts.recoveries(lp, runs, "One packet lost").charts
+    (chart,) = run_charts.recoveries(lp, runs, "One packet lost").charts
     # samples are 100 ms apart, so the least window may be seen some round trips of 30 ms late
     assert re.search(r"Reno: 210 to 10[5-9] segments, back after 3", chart.alt)
-    (at_183_ms,) = charts.recoveries(lp, lp.part("recovery"), "One packet lost").charts
+    (at_183_ms,) = run_charts.recoveries(lp, lp.part("recovery"), "One packet lost").charts
     assert "Reno: 6392 to 3196 segments, not back" in at_183_ms.alt
-    (chart,) = charts.sharing(lp, lp.part("fairness (scaled down)"), "Two flows").charts
+    (chart,) = run_charts.sharing(lp, lp.part("fairness (scaled down)"), "Two flows").charts
     assert "Scalable and Reno: index 1.00 at the end" in chart.alt
     runs = lp.part("configurations")
     (chart,) = charts.configurations(lp, runs, "HS TCP").charts
@@ -147,10 +147,10 @@ def test_a_chart_shows_a_loss_beside_its_law_two_flows_and_the_configurations_in
 def test_a_part_without_runs_has_no_chart_and_a_flagged_run_says_so(lp):
     nothing = lp.part("fairness")  # of the whole study only
     assert nothing.empty
-    for draw in (charts.over_time, charts.summary, charts.recoveries, charts.sharing):
+    for draw in (run_charts.over_time, charts.summary, run_charts.recoveries, run_charts.sharing):
         assert draw(lp, nothing, "Nothing").charts == ()
     assert charts.configurations(lp, nothing, "Nothing").charts == ()
     runs = lp.measured.runs.assign(flags="interference")
     flagged = replace(lp, measured=replace(lp.measured, runs=runs))
-    (chart,) = charts.over_time(flagged, flagged.part("comparison", 9000), "Frames").charts
+    (chart,) = run_charts.over_time(flagged, flagged.part("comparison", 9000), "Frames").charts
     assert "Reno*" in chart.svg and "Flagged run" in chart.caption
