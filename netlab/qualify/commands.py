@@ -58,7 +58,7 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     each tool has its first two variants, and one heat. Each benchmark is a study of its own in a
     directory named by its date, its heats below it; one that was ended early goes on there.
     """
-    from netlab.qualify import bench
+    from netlab.qualify import bench, bench_conclusions, bench_ratios
 
     matrix = replace(bench.QUICK if quick else bench.Matrix(), **_given(levels))
     tools = bench.find_tools(peers)
@@ -72,10 +72,10 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     chosen: bench.Chosen = {}
     if (heats := bench.heats_study(matrix, tools)) is not None:
         measure(heats, directory / "heats", {})
-        chosen = bench.choose(bench.samples_of(Store(directory / "heats").runs()))
+        chosen = bench.choose(bench_ratios.samples_of(Store(directory / "heats").runs()))
     study = bench.rounds_study(matrix, tools, chosen)
     measure(study, directory, {})
-    conclusions = bench.Conclusions.of(study, directory)
+    conclusions = bench_conclusions.Conclusions.of(study, directory)
     if conclusions.ratios["ratio"].notna().any():
         show(ratio_panels(conclusions.ratios)).save(directory / "bench.svg")
     conclusions.save(directory)
@@ -152,16 +152,17 @@ def calibrate_command(
     check(not unused, "", None, text, "E-CLI-003")
     from netlab.experiment.progress import Progress, RunDone
     from netlab.lab import emulator
-    from netlab.qualify import calibration
-    from netlab.qualify import calibration_cells as cells
+    from netlab.qualify.calibrated import document as document_calibration
+    from netlab.qualify.calibrated import emulator as emulator_calibration
+    from netlab.qualify.calibrated import emulator_cells, rate_cells, rates
 
     if EMULATOR in parts_asked:
         emulator.check()  # fail before minutes of rates, not after them
     measures: dict[str, tuple[Callable, Any]] = {
-        RATES: (calibration.calibrate, cells.QUICK if quick else cells.RatePlan()),
+        RATES: (rates.calibrate, rate_cells.QUICK if quick else rate_cells.RatePlan()),
         EMULATOR: (
-            calibration.calibrate_emulator,
-            cells.QUICK_EMULATOR if quick else cells.EmulatorPlan(),
+            emulator_calibration.calibrate_emulator,
+            emulator_cells.QUICK_EMULATOR if quick else emulator_cells.EmulatorPlan(),
         ),
     }
     plans = {
@@ -182,7 +183,7 @@ def calibrate_command(
         # Save each part before the next one, which may fail.
         place = results or paths.results_dir("calibration")
         directory = directory or new_directory(place, started_at)
-        document = calibration.CalibrationDocument(started_at, **parts)
+        document = document_calibration.CalibrationDocument(started_at, **parts)
         path = document.save(directory)
         click.echo(parts[name].to_text())
     click.echo(path)
@@ -193,19 +194,19 @@ def calibrate_command(
 def _calibrate_words(repeats: int, results: Path | None) -> None:
     from netlab.experiment.progress import Progress, RunDone
     from netlab.lab import emulator
-    from netlab.qualify import known_limits
+    from netlab.qualify.words import measuring, truths
 
     emulator.check()
-    plan, started_at = known_limits.WordsPlan(repeats=repeats), _now()
+    plan, started_at = truths.WordsPlan(repeats=repeats), _now()
     with Progress(report=False) as shown:
         shown.tally.place = "words"
-        shown.start(len(plan.truths) * repeats, 0, 0, known_limits.RUN_S)
+        shown.start(len(plan.truths) * repeats, 0, 0, measuring.RUN_S)
 
         def progress(sample: dict) -> None:
             message = f"{sample['truth']}: {sample['word']}"
             shown.run_done(RunDone("", sample["goodput_MBps"], None, sample["flags"], message))
 
-        measured = known_limits.measure_words(plan, progress=progress)
+        measured = measuring.measure_words(plan, progress=progress)
     directory = new_directory(results or paths.results_dir("calibration"), started_at)
     path = measured.save(directory, started_at)
     click.echo(measured.to_text())

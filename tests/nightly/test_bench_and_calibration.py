@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.qualify.known_limits import LEAST_RIGHT, TRUTHS
+from netlab.qualify.words.confusion import LEAST_RIGHT
+from netlab.qualify.words.truths import TRUTHS
 from netlab.results.store import Store
 from tests.e2e.conftest import run_netlab, stored
 from tests.e2e.test_bench_runs import calibrated

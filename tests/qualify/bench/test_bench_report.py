@@ -12,16 +12,9 @@ from synthetic import runs_of, store_of
 from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER
 from netlab.charts.chart import show
 from netlab.errors import BadInput, NetlabError
-from netlab.qualify.bench import (
-    BEST_PEER,
-    Conclusions,
-    Matrix,
-    medians,
-    ratios,
-    rounds_study,
-    samples_of,
-    summary,
-)
+from netlab.qualify.bench import Matrix, rounds_study
+from netlab.qualify.bench_conclusions import Conclusions
+from netlab.qualify.bench_ratios import BEST_PEER, medians, ratios, samples_of, summary
 from netlab.qualify.charts import ratio_panels, ratios_alt
 
 MATRIX = Matrix(("on",), (1500,), (1, 200), rounds=4, seconds=1, queues=2, most_variants=1)

@@ -1,6 +1,6 @@
 """Made-up samples of an emulator's calibration."""
 
-from netlab.qualify.calibration_cells import EmulatedRate, RoundTrip
+from netlab.qualify.calibrated.emulator_cells import EmulatedRate, RoundTrip
 
 
 def pinged(cell: RoundTrip, off_us: float, flags: str = "", **more: object) -> dict:

@@ -10,26 +10,23 @@ from netlab.analysis.trust import stored
 from netlab.errors import BadInput
 from netlab.lab import emulator as lab_emulator
 from netlab.lab.topology import topology
-from netlab.qualify import calibration
-from netlab.qualify.calibration import (
-    Calibration,
-    CalibrationDocument,
-    EmulatorAccuracy,
-    judge,
-    tries_of,
-)
-from netlab.qualify.calibration_cells import (
+from netlab.qualify.calibrated import emulator
+from netlab.qualify.calibrated import rates as rates_calibration
+from netlab.qualify.calibrated.document import CalibrationDocument
+from netlab.qualify.calibrated.emulator import EmulatorAccuracy
+from netlab.qualify.calibrated.emulator_cells import (
     IDLE,
     LOADED,
     LOADED_LINK,
-    QUICK,
     QUICK_EMULATOR,
     EmulatedRate,
     EmulatorPlan,
-    RateCell,
-    RatePlan,
     RoundTrip,
 )
+from netlab.qualify.calibrated.path import tries_of
+from netlab.qualify.calibrated.rate_cells import QUICK, RateCell, RatePlan
+from netlab.qualify.calibrated.rates import Calibration
+from netlab.qualify.calibrated.verdicts import judge
 from netlab.qualify.commands import calibrate_command
 
 ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
@@ -170,8 +167,8 @@ def test_cells_off_their_bound_are_counted_by_verdict():
 
 def test_a_later_calibration_of_another_part_leaves_the_rates_as_they_are(tmp_path, monkeypatch):
     done = rates(run(0))
-    monkeypatch.setattr(calibration, "calibrate", lambda plan, progress: done)
-    monkeypatch.setattr(calibration, "calibrate_emulator", lambda plan, progress: accuracy(900))
+    monkeypatch.setattr(rates_calibration, "calibrate", lambda plan, progress: done)
+    monkeypatch.setattr(emulator, "calibrate_emulator", lambda plan, progress: accuracy(900))
     monkeypatch.setattr(lab_emulator, "check", lambda: None)
     out = ("--out", str(tmp_path))
     first = CliRunner().invoke(calibrate_command, ["--only", "rates", *out])

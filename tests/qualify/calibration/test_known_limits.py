@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from netlab.measure.bottleneck import VERDICTS
 from netlab.qualify.commands import calibrate_command
-from netlab.qualify.known_limits import LEAST_RIGHT, TRUTHS, KnownLimits, WordsPlan
+from netlab.qualify.words.confusion import LEAST_RIGHT, KnownLimits
+from netlab.qualify.words.truths import TRUTHS, WordsPlan
 
 LOSS = next(truth for truth in TRUTHS if truth.word == "loss")
 LINK = next(truth for truth in TRUTHS if truth.word == "link")

@@ -1,0 +1,1 @@
+"""Calibration: the core on paths of known rates, and the path emulator."""
