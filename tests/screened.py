@@ -6,9 +6,13 @@ import numpy as np
 import pandas as pd
 from lab_study import lab_study
 
-from netlab.search.screen.design import ScreenRequest, design, knob_effects, least_set
+from netlab.search.screen.design import design
+from netlab.search.screen.effects import knob_effects, least_set
+from netlab.search.screen.probe import Probed
 from netlab.search.screen.record import FULL_TUNING, LEAST_TUNING, Confirmation, ScreenRecord
-from netlab.search.screen.run import Probed, confirmation, record_of
+from netlab.search.screen.request import ScreenRequest
+from netlab.search.screen.run import confirmation
+from netlab.search.screen.written import record_of
 from netlab.study import Study
 
 SYSCTLS = ("tcp_rmem", "tcp_wmem", "tcp_sack", "tcp_timestamps", "tcp_retries2", "tcp_ecn")

@@ -13,17 +13,17 @@ from netlab import core
 from netlab.errors import BadInput
 from netlab.files.writing import write_text
 from netlab.files.yaml_file import read_yaml, validated, yaml_text
-from netlab.search.autotune.request import ENGINE_WORDS, Objective, named, objective
+from netlab.search.autotune.candidates import ENGINE_WORDS, named
+from netlab.search.autotune.race import MIN_ROUNDS, Gap
+from netlab.search.autotune.request import Objective, objective
 from netlab.search.autotune.run import Tuned
 from netlab.search.autotune.search import (
     BETTER,
     DISTURBED,
     LAST_RACE,
-    MIN_ROUNDS,
     NO_CONCLUSION,
     NO_START,
     ArmResult,
-    Gap,
     RaceResult,
 )
 from netlab.study import Study

@@ -32,7 +32,8 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
     """
     loaded = options.load_measurable(study)
     from netlab.search.mlrsearch.bounds import DOCUMENT, FOLDER, bounds_table
-    from netlab.search.mlrsearch.search import Goals, mlrsearch
+    from netlab.search.mlrsearch.run import mlrsearch
+    from netlab.search.mlrsearch.search import Goals
 
     place = results or paths.results_dir(loaded.name) / FOLDER
     bounds = mlrsearch(loaded, Goals(**goals), place, say=options.note)

@@ -10,7 +10,8 @@ import pandas as pd
 
 from netlab.files import paths
 from netlab.search.mlrsearch.bounds import FOLDER
-from netlab.search.mlrsearch.search import Goals, mlrsearch
+from netlab.search.mlrsearch.run import mlrsearch
+from netlab.search.mlrsearch.search import Goals
 
 if TYPE_CHECKING:
     from netlab.face.study import Study

@@ -14,7 +14,7 @@ from netlab.cli.main import main
 from netlab.errors import NetlabError, check
 
 if TYPE_CHECKING:
-    from netlab.search.screen.design import ScreenRequest
+    from netlab.search.screen.request import ScreenRequest
 
 
 CHARTS, YAML = (".svg", ".png"), (".yml", ".yaml")
@@ -67,7 +67,7 @@ def screen_command(
     screen is a page of the study's report. Exit code 1 if the least set is not confirmed.
     """
     _check_ending("output", output, YAML, code="E-CLI-025")
-    from netlab.search.screen.design import ScreenRequest
+    from netlab.search.screen.request import ScreenRequest
 
     own = {field.name for field in fields(ScreenRequest)}
     timing = {name: asked.pop(name) for name in list(asked) if name not in own}
@@ -77,7 +77,8 @@ def screen_command(
         return
     from netlab.experiment.progress import Progress
     from netlab.search.screen.page import to_text
-    from netlab.search.screen.run import screen, write_files
+    from netlab.search.screen.run import screen
+    from netlab.search.screen.written import write_files
 
     place = results or ask.directory
     found = screen(ask, place, watch=partial(Progress, report=False), say=options.note)
@@ -91,7 +92,7 @@ def _show_plan(ask: ScreenRequest) -> None:
     """Print the rows of the design and the estimated time; hosts are read only."""
     from netlab.experiment.adaptive import LEAST
     from netlab.search.screen.design import design
-    from netlab.search.screen.run import probe
+    from netlab.search.screen.probe import probe
     from netlab.study.schedule import VISIT_S, run_s
 
     found = probe(ask)

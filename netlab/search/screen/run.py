@@ -2,101 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from netlab.analysis.cells import nominal_level
 from netlab.analysis.compare import SLOWER, Asked, compare
-from netlab.charts.chart import show
 from netlab.errors import NetlabError, check
 from netlab.experiment.campaign import run_study
-from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.experiment.progress import Watcher
-from netlab.files.writing import parse_json, write_text
-from netlab.report.compare import interval, percent
 from netlab.results.conditions import apart, listed
 from netlab.results.store import Store, latest, read_conditions
-from netlab.search.screen.design import Design, ScreenRequest, design, growing_sets, knob_effects
-from netlab.search.screen.page import chart, least_yaml
+from netlab.search.screen.design import design
+from netlab.search.screen.effects import growing_sets, knob_effects
+from netlab.search.screen.probe import Probed, probe
 from netlab.search.screen.record import (
-    DOCUMENT,
     EFFECTS,
     FULL_TUNING,
     LEAST_TUNING,
     NO_ROW,
-    VERDICTS,
     Against,
     Confirmation,
     ScreenRecord,
-    reasons_of,
-    write_screen,
 )
-from netlab.tuning.knobs import Choice, Knob
-from netlab.tuning.plan import Change
-from netlab.tuning.profiles import Tuning, read_tuning
-
-# Probe of a tuning: find its knobs that change anything on two hosts; nothing is changed there.
-
-CLIPPED = ("net.core.wmem_max", "net.core.rmem_max")
-"""Limits of a program's request, which netlab itself observes where a host lacks the sysctl."""
-
-
-@dataclass(frozen=True)
-class Probed:
-    """Knobs of a tuning on the hosts of a path."""
-
-    factors: tuple[str, ...]
-    unsupported: tuple[dict, ...] = ()
-    unchanged: tuple[dict, ...] = ()
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        return reasons_of(self.unsupported, self.unchanged, self.factors)
-
-
-def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:
-    factors, unsupported, unchanged = [], [], []
-    for name, item in items.items():
-        changing = False
-        for host, plan in planned.items():
-            changes = [change for change in plan if _of(item, change)]
-            supported = [change for change in changes if change.supported]
-            if not supported:
-                reasons = dict.fromkeys(change.reason or "not supported" for change in changes)
-                unsupported.append({"host": host, "knob": name, "reason": "; ".join(reasons)})
-                changing |= name in CLIPPED
-            elif any(change.changes for change in supported):
-                changing = True
-            else:
-                value = ", ".join(change.new for change in supported)
-                unchanged.append({"host": host, "knob": name, "value": value})
-        factors += [name] * changing
-    return Probed(tuple(factors), tuple(unsupported), tuple(unchanged))
-
-
-def _of(item: Knob | Choice, change: Change) -> bool:
-    if isinstance(item, Choice):
-        return change.parameter == item.parameter
-    return change.parameter is None and change.key == (item.kind, item.name)
-
-
-def probe(ask: ScreenRequest) -> Probed:
-    """Plan the whole tuning on both hosts of the path."""
-    study, path, mtus_B = ask.study, ask.group.path, ask.mtus_B
-    with (
-        study_lab(study) as lab,
-        open_endpoints(study, study.first_link(path), lab=lab) as endpoints,
-    ):
-        plans = {
-            name: endpoint.planned(ask.profile, mtus_B[0] if mtus_B else None)
-            for name, endpoint in endpoints.items()
-        }
-    return probed(ask.items, plans)
-
+from netlab.search.screen.request import ScreenRequest
+from netlab.search.screen.written import record_of
 
 CONFIRM = "least-set"
 """Directory of a confirmation's campaign below that of the screen; a second is `least-set-2`."""
@@ -179,83 +112,3 @@ def confirmation(runs: pd.DataFrame, ask: ScreenRequest, confidence: float) -> t
         figures = {name: row[name] for name in ("ratio", "low", "high", "verdict")}
         tunings.append(Against(other, **figures, rounds=min(row["n_a"], row["n_b"])))
     return tuple(tunings)
-
-
-def refused_rows(runs: pd.DataFrame, plan: Design) -> dict[str, int]:
-    """Knob -> rows that set it and in which a host recorded it as unsupported."""
-    reasons: dict[str, set[str]] = {}
-    for row, text in zip(runs["tuning"], runs["unsupported"], strict=True):
-        for line in parse_json(text or "[]", "unsupported", kind=list):
-            if line["knob"] in plan.rows.get(row, ()):
-                reasons.setdefault(line["knob"], set()).add(row)
-    return {knob: len(rows) for knob, rows in reasons.items()}
-
-
-# A screen as a record to store, and its files: JSON, chart, and the least set as a tuning.
-
-CHART = "effects.svg"
-NAME_ROOM = 42
-"""Characters of a tuning's name that leave room for ``-least``."""
-
-
-def record_of(
-    ask: ScreenRequest,
-    found: Probed,
-    plan: Design,
-    effects: pd.DataFrame,
-    tries: tuple[Confirmation, ...],
-    runs: pd.DataFrame,
-) -> ScreenRecord:
-    """The screen as it is stored, with the least set as a tuning, each knob with its source."""
-    least = tries[-1].knobs if tries else ()
-    note = f"Screened on {ask.group.path}: no knob of {ask.tuning} was found to help."
-    if tries:
-        whole = tries[-1].whole
-        note = (
-            f"Screened on {ask.group.path}: {percent(whole.ratio)} % against all of {ask.tuning} "
-            f"({interval(whole.low, whole.high)}), {VERDICTS[whole.verdict]}."
-        )
-    tuning = Tuning(
-        name=f"{ask.tuning[:NAME_ROOM]}-least",
-        title=f"Least set of {ask.tuning}",
-        source=f"netlab screen {ask.study.name} --tuning {ask.tuning}",
-        notes=(note,),
-        knobs=tuple(ask.items[knob] for knob in least),
-    )
-    return ScreenRecord(
-        study=ask.study.name,
-        tuning=ask.tuning,
-        group=ask.group.name,
-        path=ask.group.path,
-        design=plan.kind,
-        started_at=runs["started_at"].min().isoformat(timespec="seconds"),
-        rows=plan.rows,
-        effects=effects,
-        same_within_percent=ask.same_within_percent,
-        runs=len(runs),
-        valid_runs=int((runs["flags"].fillna("") == "").sum()),
-        unsupported=found.unsupported,
-        unchanged=found.unchanged,
-        refused_rows=refused_rows(runs, plan),
-        tries=tries,
-        least_tuning=tuning.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
-    )
-
-
-def write_least(record: ScreenRecord, path: Path) -> Path:
-    """Write the least set as a tuning file named for its path, and read it back."""
-    write_text(path, least_yaml(record, path.stem))
-    read_tuning(path)
-    return path
-
-
-def write_files(record: ScreenRecord, place: Path, output: Path | None = None) -> tuple[Path, ...]:
-    """Write ``screen.json``, ``effects.svg``, and the least set, named for `output` if given."""
-    if output:
-        record = replace(record, least_tuning=record.least_tuning | {"name": output.stem})
-    output = output or place / f"{record.least_tuning['name']}.yml"
-    return (
-        write_screen(record, place / DOCUMENT),
-        write_text(place / CHART, show(chart(record)).svg),
-        write_least(record, output),
-    )

@@ -11,10 +11,11 @@ import pandas as pd
 from netlab.charts.chart import show
 from netlab.experiment.progress import Progress
 from netlab.files import paths
-from netlab.search.screen.design import ScreenRequest
 from netlab.search.screen.page import chart, least_yaml, tables, to_text
 from netlab.search.screen.record import read_screen, screen_files
-from netlab.search.screen.run import screen, write_files, write_least
+from netlab.search.screen.request import ScreenRequest
+from netlab.search.screen.run import screen
+from netlab.search.screen.written import write_files, write_least
 
 if TYPE_CHECKING:
     from netlab.analysis.measured import Measured

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from screened import found_knobs
 
-from netlab.search.screen.design import FOLDED, LEAVE_ONE_OUT, design, knob_effects, least_set
+from netlab.search.screen.design import FOLDED, LEAVE_ONE_OUT, design
+from netlab.search.screen.effects import knob_effects, least_set
 
 KNOBS = tuple(f"knob-{number}" for number in range(10))
 PLANTED = {"knob-2": 1.12, "knob-7": 1.25}

@@ -4,7 +4,8 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from netlab.search.autotune.request import OBJECTIVES, Candidate, SearchRequest, default_study
+from netlab.search.autotune.candidates import Candidate
+from netlab.search.autotune.request import OBJECTIVES, SearchRequest, default_study
 from netlab.search.autotune.run import Tuned
 from netlab.search.autotune.search import Search, SearchResult
 from netlab.study import Timing

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.search.autotune.search import LOOKS, Race
+from netlab.search.autotune.race import LOOKS, Race
 
 
 def simulated(scores: dict[str, float], seed: int, *, noise: float, drift: float, **rules: float):

@@ -9,6 +9,7 @@ from search.autotune.simulated import Simulated, tuned
 
 from netlab.errors import BadInput
 from netlab.files.writing import write_json
+from netlab.search.autotune.candidates import ENGINE_WORDS, Candidate
 from netlab.search.autotune.report import (
     COLUMNS,
     as_json,
@@ -20,7 +21,7 @@ from netlab.search.autotune.report import (
     to_text,
     write_fragment,
 )
-from netlab.search.autotune.request import ENGINE_WORDS, Candidate, default_study, objective
+from netlab.search.autotune.request import default_study, objective
 from netlab.study import Study, load
 
 

@@ -8,13 +8,11 @@ from refusals import refused
 
 from netlab import core
 from netlab.errors import BadInput
-from netlab.search.autotune.request import (
+from netlab.search.autotune.candidates import (
     Candidate,
     PathLimits,
-    SearchRequest,
     buffer_levels,
     check_levels,
-    default_study,
     engine_levels,
     factors,
     neighbours,
@@ -22,6 +20,7 @@ from netlab.search.autotune.request import (
     stream_levels,
     thinned,
 )
+from netlab.search.autotune.request import SearchRequest, default_study
 from netlab.study import Study
 
 PATHS = {

@@ -13,8 +13,8 @@ from search.autotune.simulated import LEVELS, RUN_S, START, Simulated, search, s
 
 from netlab.errors import HostError
 from netlab.measure.exchange import Direction, RunOutcome
-from netlab.search.autotune.request import OBJECTIVES, Candidate, SearchRequest
-from netlab.search.autotune.run import HANG_S, PathUnderTest, cpu_s_per_GB, lengthened, timing_for
+from netlab.search.autotune.candidates import Candidate
+from netlab.search.autotune.request import OBJECTIVES, SearchRequest
 from netlab.search.autotune.search import (
     BETTER,
     LAST_RACE,
@@ -24,6 +24,7 @@ from netlab.search.autotune.search import (
     RETRIES,
     STRIKES,
 )
+from netlab.search.autotune.trial import HANG_S, PathUnderTest, cpu_s_per_GB, lengthened, timing_for
 from netlab.study import Timing
 
 

@@ -13,17 +13,10 @@ from lab_study import lab_study
 from refusals import refused
 
 from netlab.errors import BadInput, NetlabError
-from netlab.search.mlrsearch import search as mlrsearch
+from netlab.search.mlrsearch import run as run_search
 from netlab.search.mlrsearch.bounds import HEADS, bounds_table
-from netlab.search.mlrsearch.search import (
-    HIGHEST,
-    PATH,
-    RECEIVER,
-    SENDER,
-    CellSearch,
-    Goals,
-    searched,
-)
+from netlab.search.mlrsearch.run import searched
+from netlab.search.mlrsearch.search import HIGHEST, PATH, RECEIVER, SENDER, CellSearch, Goals
 from netlab.study import Study
 from netlab.study.schedule import Run
 
@@ -205,4 +198,4 @@ def test_a_study_needs_datagrams_and_one_highest_rate():
 def test_without_the_library_a_sentence_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with refused(NetlabError, "E-AUTOTUNE-023", match="pip install"):
-        mlrsearch.mlrsearch(STUDY, GOALS, tmp_path, say=print)
+        run_search.mlrsearch(STUDY, GOALS, tmp_path, say=print)

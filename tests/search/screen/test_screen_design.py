@@ -14,17 +14,14 @@ from netlab.errors import BadInput, NetlabError
 from netlab.search.screen.design import (
     ALL_ROW,
     AUTO,
-    EFFECT_COLUMNS,
     FOLDED,
     FULL,
     LEAVE_ONE_OUT,
     MOST_KNOBS,
     NO_ROW,
     design,
-    growing_sets,
-    knob_effects,
-    least_set,
 )
+from netlab.search.screen.effects import EFFECT_COLUMNS, growing_sets, knob_effects, least_set
 
 
 def names(count: int) -> tuple[str, ...]:

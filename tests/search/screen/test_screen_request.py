@@ -7,8 +7,10 @@ from refusals import refused
 from screened import SYSCTLS, screened_study
 
 from netlab.errors import BadInput
-from netlab.search.screen.design import FOLDED, ScreenRequest, design
-from netlab.search.screen.run import Probed, probed, screen
+from netlab.search.screen.design import FOLDED, design
+from netlab.search.screen.probe import Probed, probed
+from netlab.search.screen.request import ScreenRequest
+from netlab.search.screen.run import screen
 from netlab.study.schedule import rounds
 from netlab.tuning.plan import Change
 

@@ -21,9 +21,11 @@ from netlab.files.writing import write_text
 from netlab.report.pages import measured_pages
 from netlab.results import store as results_store
 from netlab.search.mlrsearch.bounds import DOCUMENT, FOLDER, HEADS
-from netlab.search.screen.design import ScreenRequest
 from netlab.search.screen.page import screen_pages
-from netlab.search.screen.run import Probed, screen, write_files
+from netlab.search.screen.probe import Probed
+from netlab.search.screen.request import ScreenRequest
+from netlab.search.screen.run import screen
+from netlab.search.screen.written import write_files
 from netlab.study import Study
 from netlab.study.schedule import visits
 

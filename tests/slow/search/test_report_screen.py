@@ -18,7 +18,7 @@ from netlab.files.writing import write_text
 from netlab.report.site import build_site
 from netlab.search.mlrsearch.bounds import HEADS
 from netlab.search.screen.page import PAGE
-from netlab.search.screen.run import write_files
+from netlab.search.screen.written import write_files
 from netlab.study.file import freeze
 
 

@@ -20,11 +20,13 @@ from netlab.experiment.progress import Watcher
 from netlab.results.store import Store
 from netlab.search.screen import run
 from netlab.search.screen.commands import screen_command
-from netlab.search.screen.design import ScreenRequest
 from netlab.search.screen.page import chart, to_text
+from netlab.search.screen.probe import Probed
 from netlab.search.screen.record import read_screen, write_screen
-from netlab.search.screen.run import Probed, screen, write_files, write_least
+from netlab.search.screen.request import ScreenRequest
+from netlab.search.screen.run import screen
 from netlab.search.screen.view import Screening
+from netlab.search.screen.written import write_files, write_least
 from netlab.study import Study
 from netlab.tuning.profiles import read_tuning
 
