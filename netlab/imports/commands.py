@@ -93,7 +93,8 @@ def import_command(
     its runs and the reason of each that was refused. A run that was imported before is skipped.
     Exit code 4: imported, without what was refused.
     """
-    from netlab.imports.into_store import Facts, below, import_files
+    from netlab.imports.into_store import below, import_files
+    from netlab.imports.rows import Facts
     from netlab.results.store import Store
     from netlab.study.file import write_study
 

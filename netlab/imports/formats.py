@@ -13,16 +13,10 @@ from pathlib import Path
 from netlab import wings
 from netlab.errors import BadInput
 from netlab.files.reading import open_regular
-from netlab.imports import other_tools
+from netlab.imports import kperf, neper, netperf, ntttcp, pscheduler
+from netlab.imports.refused import NAMED
 from netlab.outputs import iperf_text, json_output, nuttcp
-from netlab.outputs.records import (
-    OBJECT,
-    Record,
-    damaged,
-    documents,
-    expect,
-    whole,
-)
+from netlab.outputs.records import OBJECT, Record, damaged, documents, expect, whole
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format, printed
 
 MAX_FILE_B = 16 * 2**20
@@ -43,11 +37,9 @@ def _one(name: str, fits: re.Pattern, record: Callable[[str], Record]) -> Format
 
 FORMATS = (
     # before those whose lines they resemble, such as ethr's those of iperf 2
-    *(_one(name, *each) for name, each in other_tools.NAMED.items()),
+    *(_one(name, *each) for name, each in NAMED.items()),
     IPERF3_JSON,
-    Format(
-        "pScheduler JSON", _json_with('"throughput-bits"'), documents, other_tools.of_pscheduler
-    ),
+    Format("pScheduler JSON", _json_with('"throughput-bits"'), documents, pscheduler.of_pscheduler),
     Format("flent data file", _json_with('"SERIES_META"'), documents, json_output.of_flent),
     printed("iperf3 text", iperf_text.IPERF3_TEXT, iperf_text.Iperf3Run),
     IPERF2_TEXT,
@@ -57,13 +49,13 @@ FORMATS = (
     NUTTCP_LINES,
     Format(
         "netperf text",
-        other_tools.NETPERF.search,
-        other_tools.runs_of_netperf,
-        other_tools.of_netperf,
+        netperf.NETPERF.search,
+        netperf.runs_of_netperf,
+        netperf.of_netperf,
     ),
-    _one("neper keys", other_tools.NEPER, other_tools.of_neper),
-    printed("ntttcp text", other_tools.NTTTCP, other_tools.NtttcpRun),
-    _one("kperf text", other_tools.KPERF, other_tools.of_kperf),
+    _one("neper keys", neper.NEPER, neper.of_neper),
+    printed("ntttcp text", ntttcp.NTTTCP, ntttcp.NtttcpRun),
+    _one("kperf text", kperf.KPERF, kperf.of_kperf),
 )
 
 

@@ -14,6 +14,7 @@ from netlab.face.results import Results
 from netlab.files import paths
 from netlab.files.tables import Sentence, Table
 from netlab.imports import into_store
+from netlab.imports.rows import Facts
 from netlab.results.store import Store
 from netlab.study.file import implied_study, write_study
 
@@ -126,7 +127,7 @@ def import_files(
     if not where.exists() and example.exists():
         where = example
     try:
-        said = into_store.Facts(study=study, sender=sender, receiver=receiver, **facts)
+        said = Facts(study=study, sender=sender, receiver=receiver, **facts)
     except TypeError as error:
         raise BadInput(str(error), where="import_files", code="E-FACE-010") from None
     into = paths.given_path(results) if results else paths.results_dir(study)

@@ -24,7 +24,8 @@ from netlab.errors import BadInput
 from netlab.experiment.campaign import open_record
 from netlab.face.results import Results
 from netlab.imports.commands import import_command
-from netlab.imports.into_store import Facts, import_files, mtu_of
+from netlab.imports.into_store import import_files
+from netlab.imports.rows import Facts, mtu_of
 from netlab.results.store import Damaged, Store
 
 HOSTS = ("--study-name", "old", "--sender", "a", "--receiver", "b")

@@ -13,7 +13,7 @@ from imports.samples import ACCEPTED, RECORDED, TEXTS
 
 from netlab.errors import BadInput
 from netlab.imports.formats import ReadFile, parse
-from netlab.imports.into_store import Facts, interval_rows_of, row_of
+from netlab.imports.rows import Facts, interval_rows_of, row_of
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
 
