@@ -21,7 +21,7 @@ from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, PairEnds, pair_id
 from netlab.hosts.agent import HostLease, LeaseRefused
 from netlab.measure.exchange import silent_host
 from netlab.study import Study, schedule
-from netlab.survey.init import surveyed
+from netlab.survey.paths import surveyed
 
 T = TypeVar("T")
 BUSY = "(in_use)"

@@ -13,5 +13,5 @@ wing = Wing(
             "Measure the path between two hosts, and print its goodput and its limit in one line.",
         ),
     },
-    path_finders=("netlab.survey.init:found_path",),
+    path_finders=("netlab.survey.paths:found_path",),
 )

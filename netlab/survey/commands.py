@@ -76,7 +76,8 @@ def _study(
     left: str, right: str | None, identity_file: str | None, streams: int, both: bool
 ) -> tuple[Path, Sequence[Finding]]:
     """Write the study; what would spoil its measurement is found on the way."""
-    from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study, login_of
+    from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study
+    from netlab.survey.paths import login_of
 
     if left == "lab" and right is None:
         file = Path(f"lab{time.strftime(STAMP)}.yml")
@@ -190,7 +191,8 @@ def init_command(left: str, right: str, identity_file: str | None, **asked: Any)
     What would spoil a measurement is listed with the command or the knob that helps; no setting of
     the hosts is changed.
     """
-    from netlab.survey.init import init_study, login_of
+    from netlab.survey.init import init_study
+    from netlab.survey.paths import login_of
 
     with options.asking_at_terminal():
         written = init_study([login_of(text, identity_file) for text in (left, right)], **asked)

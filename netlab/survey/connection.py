@@ -15,7 +15,7 @@ from netlab.hosts.agent import push_agent
 from netlab.hosts.host import SILENCE_S, Host, LineProcess
 from netlab.measure.exchange import Request, RunEnd
 from netlab.measure.segment import tcp_rtt_s
-from netlab.survey.probe import FoundEnd
+from netlab.survey.surveyed import FoundEnd
 
 READY_S = 10.0
 ONE_BYTE = Request(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, Interface
+from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey, Interface
 
 SLOW_EXIT_us = 50
 """Idle states that take longer to leave delay the first packets after a pause."""

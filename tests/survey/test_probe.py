@@ -15,16 +15,9 @@ from netlab.hosts import stack
 from netlab.hosts.host import Completed
 from netlab.survey import probe
 from netlab.survey.findings import findings
-from netlab.survey.init import find_paths, joined
-from netlab.survey.probe import (
-    Address,
-    FoundEnd,
-    FoundPath,
-    HostSurvey,
-    Interface,
-    Interrupt,
-    parse,
-)
+from netlab.survey.paths import find_paths, joined
+from netlab.survey.probe import parse
+from netlab.survey.surveyed import Address, FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
 
 RECORDED = (Path(__file__).parent / "recorded" / "virtual-machine.txt").read_text()
 MACHINE = parse("a", RECORDED)

@@ -9,7 +9,7 @@ from command_mistakes import cannot_go_on
 from refusals import refused
 
 from netlab.errors import BadInput
-from netlab.survey import init
+from netlab.survey import init, paths
 
 ENDS = [
     ("measure left", 2, "E-CLI-035"),
@@ -41,7 +41,7 @@ NAMES = {
 
 @pytest.mark.parametrize(("text", "parts"), NAMES.items())
 def test_a_name(text, parts):
-    found = init.login_of(text, "key")
+    found = paths.login_of(text, "key")
     assert (found["address"], found["user"], found["port"]) == parts
     assert found["identity_file"] == "key"
 
@@ -49,14 +49,18 @@ def test_a_name(text, parts):
 @pytest.mark.parametrize("text", ["", "me@", "a@b@c", "left:port"])
 def test_what_is_no_name(text):
     with refused(BadInput, "E-SURVEY-009"):
-        init.login_of(text)
+        paths.login_of(text)
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    empty = {"open_all": None, "find_paths": (), "findings": (), "study_text": ""}
-    monkeypatch.setattr(init, "survey", lambda host: SimpleNamespace(boot_id=host.name))
-    for name, found in empty.items():
-        monkeypatch.setattr(init, name, lambda *_, found=found: found)
+    monkeypatch.setattr(paths, "survey", lambda host: SimpleNamespace(boot_id=host.name))
+    for module, name, found in (
+        (paths, "open_all", None),
+        (paths, "find_paths", ()),
+        (init, "findings", ()),
+        (init, "study_text", ""),
+    ):
+        monkeypatch.setattr(module, name, lambda *_, found=found: found)
     hosts = ({"address": "left"}, {"address": "right"})
     with refused(BadInput, "E-SURVEY-005", match="No such file or directory"):
         init.init_study(hosts, output=tmp_path / "none" / "a.yml")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, cpus_of, findings
-from netlab.survey.init import name_of, study_text
-from netlab.survey.probe import FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
+from netlab.survey.init import study_text
+from netlab.survey.paths import name_of
+from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
 from netlab.tuning.knobs import Knob
 
 CARD = Interface(
