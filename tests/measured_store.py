@@ -9,7 +9,7 @@ from nbformat import v4, write
 
 from netlab import __version__
 from netlab import study as studies
-from netlab.bundle import pack as bundle
+from netlab.bundle import crate
 from netlab.files.archive import pack
 from netlab.files.writing import write_json
 from netlab.results import store as results_store
@@ -47,9 +47,9 @@ def two_racks(directory) -> Study:
 
 def sealed(directory: Path, target: Path) -> Path:
     """A bundle of a changed directory with digests made anew, as a forger would."""
-    about = bundle.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
-    for name in (bundle.METADATA, bundle.MANIFEST):
+    about = crate.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
+    for name in (crate.METADATA, crate.MANIFEST):
         (directory / name).unlink(missing_ok=True)
-    write_json(directory / bundle.METADATA, bundle.metadata(directory, about))
-    (directory / bundle.MANIFEST).write_text(bundle.manifest(directory))
+    write_json(directory / crate.METADATA, crate.metadata(directory, about))
+    (directory / crate.MANIFEST).write_text(crate.manifest(directory))
     return pack(directory, target)

@@ -100,7 +100,7 @@ def verify_command(bundle: Path) -> None:
     those of the bundle; no code of the bundle is executed. Differences are printed as file, cell,
     was, is. Exit code 0: none, 1: some, 2: not a bundle.
     """
-    from netlab.bundle.pack import unpacked
+    from netlab.bundle.unpacking import unpacked
     from netlab.bundle.verify import changed_files, other_figures, other_versions
 
     with unpacked(bundle) as directory, scratch("verify") as work:
@@ -141,7 +141,8 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
     whose name ends in -bundle. Exit code 1: all runs of a cell failed, or a file of the bundle was
     changed; 4: measured, and a cell has only disturbed runs, or none yet.
     """
-    from netlab.bundle.pack import STUDY, keep_records, unpacked
+    from netlab.bundle.pack import STUDY
+    from netlab.bundle.unpacking import keep_records, unpacked
     from netlab.bundle.verify import changed_files
     from netlab.study import load_stored
 

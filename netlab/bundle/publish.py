@@ -14,8 +14,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis.measured import trend_of
-from netlab.bundle.pack import words_of
 from netlab.bundle.pages_repository import PagesRepository, regular_files
+from netlab.bundle.redaction import words_of
 from netlab.errors import BadInput, NetlabError, printable
 from netlab.files.reading import read_text
 from netlab.files.writing import scratch, write_text

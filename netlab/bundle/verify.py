@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from netlab.bundle import pack as bundle
-from netlab.bundle.pack import CALIBRATION, RESULTS, SITE, stated_versions, versions
+from netlab.bundle import crate
+from netlab.bundle.pack import CALIBRATION, RESULTS, SITE, versions
+from netlab.bundle.unpacking import stated_versions
 from netlab.errors import NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.archive import names_in
@@ -86,24 +87,24 @@ def changed_files(directory: Path) -> list[Deviation]:
     The list itself must be the one that its files give, and the metadata must state the same
     digests, so that a changed byte of either is found as well.
     """
-    text = read_bytes(directory / bundle.MANIFEST).decode("utf-8", "replace")
+    text = read_bytes(directory / crate.MANIFEST).decode("utf-8", "replace")
     listed = {found[2]: found[1] for found in map(_LINE.fullmatch, text.split("\n")) if found}
-    names = [name for name in names_in(directory) if name != bundle.MANIFEST]
-    actual = {name: bundle.digest_of(directory / name) for name in names}
+    names = [name for name in names_in(directory) if name != crate.MANIFEST]
+    actual = {name: crate.digest_of(directory / name) for name in names}
     unlike = sorted(_unlike(listed, actual))
     if unlike:
         return [Deviation(name, "SHA-256", was, now) for name, was, now in unlike]
     if text != "".join(f"{digest}  {name}\n" for name, digest in actual.items()):
-        return [Deviation(bundle.MANIFEST, "", "one line a file", "other lines as well")]
+        return [Deviation(crate.MANIFEST, "", "one line a file", "other lines as well")]
     try:
-        content = read_json(directory / bundle.METADATA)
+        content = read_json(directory / crate.METADATA)
         files = [one for one in content["@graph"] if one.get("@type") == "File"]
         stated = {unquote(one["@id"]): str(one["sha256"]) for one in files if "sha256" in one}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         now = f"unreadable: {why(error)}"
-        return [Deviation(bundle.METADATA, "", "metadata of an RO-Crate", now)]
-    del actual[bundle.METADATA]
-    return [Deviation(bundle.METADATA, *one) for one in sorted(_unlike(stated, actual))]
+        return [Deviation(crate.METADATA, "", "metadata of an RO-Crate", now)]
+    del actual[crate.METADATA]
+    return [Deviation(crate.METADATA, *one) for one in sorted(_unlike(stated, actual))]
 
 
 def other_figures(

@@ -6,7 +6,7 @@ import io
 import zipfile
 from pathlib import Path
 
-from netlab.bundle.pack import stated_versions, unpacked
+from netlab.bundle.unpacking import stated_versions, unpacked
 from netlab.bundle.verify import changed_files
 
 

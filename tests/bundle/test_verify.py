@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.bundle import pack as bundle
+from netlab.bundle import crate
 from netlab.bundle.verify import changed_files, compare_sites, compare_texts, other_figures
 from netlab.errors import NetlabError
 from netlab.files.archive import names_in
@@ -19,7 +19,7 @@ from netlab.files.archive import names_in
 CELLS = "group,streams,goodput_MBps\n" + "".join(
     f"left -> right,{n},{100.123456789 * n}\n" for n in range(1, 9)
 )
-ABOUT = bundle.About("A study", "", "small", "2026-01-05T10:00:00+00:00", "0.1.0")
+ABOUT = crate.About("A study", "", "small", "2026-01-05T10:00:00+00:00", "0.1.0")
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +36,8 @@ def whole(tmp_path_factory):
     ):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text)
-    (made / bundle.METADATA).write_text(json.dumps(bundle.metadata(made, ABOUT)))
-    (made / bundle.MANIFEST).write_text(bundle.manifest(made))
+    (made / crate.METADATA).write_text(json.dumps(crate.metadata(made, ABOUT)))
+    (made / crate.MANIFEST).write_text(crate.manifest(made))
     return made
 
 
@@ -59,7 +59,7 @@ def test_a_full_disk_is_no_difference_of_the_bundle(copy, tmp_path, monkeypatch)
 
 
 def test_the_manifest_is_what_sha256sum_reads(whole):
-    argv = ("sha256sum", "--check", "--quiet", "--strict", bundle.MANIFEST)
+    argv = ("sha256sum", "--check", "--quiet", "--strict", crate.MANIFEST)
     subprocess.run(argv, cwd=whole, check=True)
 
 
@@ -73,7 +73,7 @@ def test_a_changed_byte_of_any_file_is_found(whole, tmp_path_factory, data):
     (copy / name).write_bytes(content)
     found = changed_files(copy)
     assert found
-    if name != bundle.MANIFEST:
+    if name != crate.MANIFEST:
         assert name in {difference.file for difference in found}
 
 
@@ -87,30 +87,30 @@ def test_files_that_are_missing_or_new_are_found(copy):
 def test_a_manifest_that_was_made_anew_does_not_hide_a_changed_file(copy):
     """The digests in the metadata differ then."""
     (copy / "study.yml").write_text("netlab: 2\n")
-    (copy / bundle.MANIFEST).write_text(bundle.manifest(copy))
+    (copy / crate.MANIFEST).write_text(crate.manifest(copy))
     (found,) = changed_files(copy)
-    assert (found.file, found.place) == (bundle.METADATA, "study.yml")
+    assert (found.file, found.place) == (crate.METADATA, "study.yml")
 
 
 def test_a_manifest_with_other_lines_is_found(copy):
-    with open(copy / bundle.MANIFEST, "a") as manifest:
+    with open(copy / crate.MANIFEST, "a") as manifest:
         manifest.write("# a remark\n")
     (found,) = changed_files(copy)
-    assert found.file == bundle.MANIFEST
+    assert found.file == crate.MANIFEST
 
 
 def test_metadata_that_cannot_be_read_are_found(copy):
-    (copy / bundle.METADATA).write_text('{"@graph": [{"@type": "File", "sha256": "1"}]}')
-    (copy / bundle.MANIFEST).write_text(bundle.manifest(copy))
+    (copy / crate.METADATA).write_text('{"@graph": [{"@type": "File", "sha256": "1"}]}')
+    (copy / crate.MANIFEST).write_text(crate.manifest(copy))
     (found,) = changed_files(copy)
-    assert found.file == bundle.METADATA and "unreadable" in found.now
+    assert found.file == crate.METADATA and "unreadable" in found.now
 
 
 def test_a_difference_is_printable_whatever_the_metadata_state(copy):
-    (copy / bundle.METADATA).write_text(
+    (copy / crate.METADATA).write_text(
         '{"@graph": [{"@type": "File", "@id": "\\u001b[2J", "sha256": 5}]}'
     )
-    (copy / bundle.MANIFEST).write_text(bundle.manifest(copy))
+    (copy / crate.MANIFEST).write_text(crate.manifest(copy))
     assert all(str(one).isprintable() for one in changed_files(copy))
 
 

@@ -23,8 +23,9 @@ from calibrated_samples import store_calibration
 from click.testing import CliRunner
 from refusals import refused
 
-from netlab.bundle import pack as report_bundle
-from netlab.bundle.pack import bundle, keep_records, stated_versions, unpacked, versions
+from netlab.bundle import crate
+from netlab.bundle.pack import bundle, versions
+from netlab.bundle.unpacking import keep_records, stated_versions, unpacked
 from netlab.bundle.verify import changed_files, other_figures, other_versions
 from netlab.cli import main
 from netlab.errors import BadInput
@@ -162,12 +163,12 @@ def test_the_last_visit_is_found_by_name(tmp_path):
 
 
 def test_the_metadata_list_every_file_with_its_digest(whole):
-    graph = json.loads((whole / report_bundle.METADATA).read_text())["@graph"]
+    graph = json.loads((whole / crate.METADATA).read_text())["@graph"]
     files = {one["@id"]: one for one in graph if one["@type"] == "File"}
-    assert set(files) == set(names_in(whole)) - {report_bundle.METADATA}
+    assert set(files) == set(names_in(whole)) - {crate.METADATA}
     for name, entity in files.items():
-        if name != report_bundle.MANIFEST:
-            assert entity["sha256"] == report_bundle.digest_of(whole / name)
+        if name != crate.MANIFEST:
+            assert entity["sha256"] == crate.digest_of(whole / name)
             assert entity["contentSize"] == str((whole / name).stat().st_size)
     actions = {one["@id"]: one for one in graph if one["@type"] == "CreateAction"}
     assert set(actions) == {f"#measurement-{measured_store.CAMPAIGN}", "#report"}

@@ -13,7 +13,7 @@ from requests_cache import CachedSession
 from rocrate_validator import services
 from rocrate_validator.models import Severity, ValidationSettings
 
-from netlab.bundle import pack as report_bundle
+from netlab.bundle import crate
 from netlab.files.archive import pack
 
 SCHEMA_ORG = "http://schema.org/"
@@ -62,7 +62,7 @@ def directory_of(made, **more):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(name)
     times = ("2026-01-05T10:00:00+00:00", "2026-01-05T10:20:00+00:00")
-    about = report_bundle.About(
+    about = crate.About(
         "A study: results and report",
         "A description.",
         "small",
@@ -71,8 +71,8 @@ def directory_of(made, **more):
         [("20260105T100000Z", "0.0.9", *times)],
         **more,
     )
-    (made / report_bundle.METADATA).write_text(json.dumps(report_bundle.metadata(made, about)))
-    (made / report_bundle.MANIFEST).write_text(report_bundle.manifest(made))
+    (made / crate.METADATA).write_text(json.dumps(crate.metadata(made, about)))
+    (made / crate.MANIFEST).write_text(crate.manifest(made))
     return made
 
 
@@ -80,7 +80,7 @@ def issues(bundle, tmp_path, severity=Severity.REQUIRED):
     """Findings of the validator, without the network."""
     cache = tmp_path / "cache"
     with CachedSession(str(cache), backend="sqlite", expire_after=-1) as session:
-        session.cache.save_response(context_response(f"{report_bundle.SPECIFICATION}/context"))
+        session.cache.save_response(context_response(f"{crate.SPECIFICATION}/context"))
     settings = ValidationSettings(
         rocrate_uri=str(bundle),
         profile_identifier="process-run-crate",

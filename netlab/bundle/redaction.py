@@ -1,0 +1,117 @@
+"""Words of a bundle that describe a network, and stable pseudonyms in their place.
+
+Records and studies are redacted before the report is made of them, so that site, PDF, figures and
+digests are those of the redacted records.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from netlab.files.archive import names_in
+from netlab.files.reading import read_text
+from netlab.results.frames import map_texts, texts_in
+from netlab.study import Study
+from netlab.units import listed
+
+_MAC = re.compile(r"(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Za-z:])")
+_ADDRESS = re.compile(
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*)(?![\w:])"
+)
+_HOST = re.compile(r'"(?:host|hostname)": "([^"\\]+)"')
+_USER = re.compile(r"/(?:home|Users)/([\w.-]+)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of a network by their kind, each kind sorted."""
+
+    hosts: tuple[str, ...]
+    addresses: tuple[str, ...]
+    macs: tuple[str, ...]
+    users: tuple[str, ...]
+
+    def __str__(self) -> str:
+        nouns = ("host name", "address", "MAC address", "user")
+        kinds = zip(nouns, (self.hosts, self.addresses, self.macs, self.users), strict=True)
+        return listed(
+            f"{len(words)} {noun}{('es' if noun.endswith('s') else 's') * (len(words) != 1)}"
+            for noun, words in kinds
+        )
+
+    @cached_property
+    def pseudonyms(self) -> dict[str, str]:
+        """Word in lower case -> pseudonym: by the order of the words, so that it is stable."""
+        # RFC 2544 and 3849: no host of a network has these
+        v4, v6 = (int(ipaddress.ip_address(first)) for first in ("198.18.0.0", "2001:db8::"))
+        found = {}
+        for number, word in enumerate(self.addresses, 1):
+            first = v6 if ":" in word else v4
+            found[word.lower()] = str(ipaddress.ip_address(first + number))
+        for number, word in enumerate(self.macs, 1):
+            found[word.lower()] = "02:" + ":".join(re.findall("..", f"{number:010x}"))
+        for kind, words in (("host", self.hosts), ("user", self.users)):
+            for number, word in enumerate(words, 1):
+                found.setdefault(word.lower(), f"{kind}-{number}")
+        return found
+
+    @cached_property
+    def _pattern(self) -> re.Pattern:
+        words = sorted(self.pseudonyms, key=len, reverse=True)
+        alternatives = "|".join(map(re.escape, words)) or "(?!)"
+        return re.compile(rf"(?<![0-9A-Za-z])(?:{alternatives})(?![0-9A-Za-z])", re.IGNORECASE)
+
+    def redacted(self, text: str) -> str:
+        """The text with the pseudonym of each word."""
+        return self._pattern.sub(lambda found: self.pseudonyms[found[0].lower()], text)
+
+    def redact(self, directory: Path) -> None:
+        """Replace the words in the content and in the name of every file."""
+        for name in names_in(directory):
+            file, target = directory / name, directory / self.redacted(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if file.suffix == ".parquet":
+                map_texts(file, target, self.redacted)
+            else:
+                text = self.redacted(read_text(file))
+                target.write_text(text, encoding="utf-8")
+            if target != file:
+                file.unlink()
+
+
+def words_of(study: Study | None, *directories: Path) -> Words:
+    """The words of a study, where one is given, and of all files of directories."""
+    stated = study.hosts.values() if study else ()
+    hosts = {host.address for host in stated if host.address and not _is_address(host.address)}
+    hosts |= set(study.hosts) if study else set()
+    users = {host.user for host in stated if host.user}
+    addresses: set[str] = set()
+    macs: set[str] = set()
+    for text in (study.model_dump_json() if study else "", *_texts(directories)):
+        hosts.update(_HOST.findall(text))
+        users.update(_USER.findall(text))
+        macs.update(_MAC.findall(text))
+        addresses.update(filter(_is_address, _ADDRESS.findall(text)))
+    return Words(*(tuple(sorted(words)) for words in (hosts, addresses, macs, users)))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)
+
+
+def _texts(directories: Iterable[Path]) -> Iterator[str]:
+    for directory in directories:
+        for name in names_in(directory):
+            if name.endswith(".parquet"):
+                yield from texts_in(directory / name)
+            else:
+                yield read_text(directory / name)
