@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from netlab.face.study import Study as Study
     from netlab.fleet.view import Fleet as Fleet
     from netlab.imports.view import import_files as import_files
-    from netlab.openlab.notebook import claims as claims
-    from netlab.openlab.notebook import document as document
+    from netlab.openlab.documents import claims as claims
+    from netlab.openlab.documents import document as document
     from netlab.openlab.notebook import load_published as load_published
 
     __version__: str

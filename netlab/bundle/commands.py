@@ -7,19 +7,22 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from netlab.bundle.pack import STUDY, bundle
+from netlab.bundle.publish import publish_sites
+from netlab.bundle.unpacking import keep_records, unpacked
+from netlab.bundle.verify import Deviation, changed_files, other_figures, other_versions
 from netlab.cli import options
 from netlab.cli.main import main
 from netlab.cli.studies import exit_code, gate_code, measure
 from netlab.errors import NetlabError
+from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.files.writing import scratch
-
-if TYPE_CHECKING:
-    from netlab.bundle.verify import Deviation
+from netlab.study import load_stored
 
 
 @main.command("bundle")
@@ -42,9 +45,6 @@ def bundle_command(
     is written, and its report is below the quality gate, see `netlab report`.
     """
     loaded, results = options.load_measured_study(study, quick=quick, results=results)
-    from netlab.bundle.pack import bundle
-    from netlab.experiment.progress import Progress
-
     directory = results or paths.results_dir(loaded.name)
     target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
     with Progress() as progress:
@@ -76,7 +76,6 @@ def publish_command(sites: tuple[Path, ...], repository: str, branch: str, yes: 
     an index lists all, the newest first, with the cells of a study from report to report. How many
     names and addresses they expose is printed first, and confirmed.
     """
-    from netlab.bundle.publish import publish_sites
 
     def agreed(exposed: str) -> bool:
         options.note(exposed)
@@ -100,9 +99,6 @@ def verify_command(bundle: Path) -> None:
     those of the bundle; no code of the bundle is executed. Differences are printed as file, cell,
     was, is. Exit code 0: none, 1: some, 2: not a bundle.
     """
-    from netlab.bundle.unpacking import unpacked
-    from netlab.bundle.verify import changed_files, other_figures, other_versions
-
     with unpacked(bundle) as directory, scratch("verify") as work:
         for version in other_versions(directory):
             options.note(version)
@@ -141,11 +137,6 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
     whose name ends in -bundle. Exit code 1: all runs of a cell failed, or a file of the bundle was
     changed; 4: measured, and a cell has only disturbed runs, or none yet.
     """
-    from netlab.bundle.pack import STUDY
-    from netlab.bundle.unpacking import keep_records, unpacked
-    from netlab.bundle.verify import changed_files
-    from netlab.study import load_stored
-
     with unpacked(bundle) as directory:
         changed = changed_files(directory)
         if changed:
@@ -155,8 +146,6 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
         levels = options.asked_outer(loaded, outer)
         target = results or paths.results_dir(f"{loaded.name}-rerun")
         before = keep_records(directory, target.with_name(f"{target.name}-bundle"))
-    from netlab.experiment.progress import Progress
-
     with Progress(report=False) as progress:
         campaign = measure(loaded, target, levels, progress)
     click.echo(shlex.join(["netlab", "compare", str(before), str(campaign.directory)]))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from netlab import wings
-from netlab.cli.options import GuardedGroup, end_on_signals, note
+from netlab.cli.options import GuardedGroup, end_on_signals, guarded, note
 from netlab.errors import NetlabError
 from netlab.wings import Command
 
@@ -70,7 +70,8 @@ class CommandTable(MutableMapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in self._loaded:
             listed = CORE if name in CORE else wings.commands()
-            self._loaded[name] = wings.load(listed[name].target)
+            # a limit of this process or a Ctrl-C ends an import, too, with one sentence
+            self._loaded[name] = guarded(wings.load)(listed[name].target)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: click.Command) -> None:
@@ -101,6 +102,18 @@ class CommandGroup(GuardedGroup):
         except NetlabError as error:
             note(error.with_code())
             sys.exit(error.exit_code)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Names of commands and their summaries, without an import of any, then options."""
+        # 10 ms of CPU time, for the shell only
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=one.summary)
+            for name, one in sorted(self.table.listed().items())
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         listed = sorted(self.table.listed().items())

@@ -14,11 +14,14 @@ from netlab.cli.main import main
 from netlab.errors import BadInput, check, printable
 from netlab.files import paths
 from netlab.imports.facts import COUNTS, ENDS, FASTEST_Mbps, moment_of
+from netlab.imports.into_store import below, import_files
+from netlab.imports.rows import Facts
+from netlab.results.store import Store
+from netlab.study import is_name
+from netlab.study.file import write_study
 
 
 def _name(_context: object, _option: object, value: str | None) -> str | None:
-    from netlab.study import is_name
-
     if value is None or is_name(value):
         return value
     raise click.BadParameter("a name has letters, digits, '.', '_' and '-', and 48 of them at most")
@@ -93,11 +96,6 @@ def import_command(
     its runs and the reason of each that was refused. A run that was imported before is skipped.
     Exit code 4: imported, without what was refused.
     """
-    from netlab.imports.into_store import below, import_files
-    from netlab.imports.rows import Facts
-    from netlab.results.store import Store
-    from netlab.study.file import write_study
-
     facts = Facts(**given)
     apart, text = facts.sender != facts.receiver, "sender and receiver are the same host"
     check(apart, "", facts.sender, text, "E-CLI-006")

@@ -4,8 +4,8 @@ from netlab.wings import Wing
 
 wing = Wing(
     names={
-        "claims": "netlab.openlab.notebook:claims",
-        "document": "netlab.openlab.notebook:document",
+        "claims": "netlab.openlab.documents:claims",
+        "document": "netlab.openlab.documents:document",
         "load_published": "netlab.openlab.notebook:load_published",
     },
     notebooks=("netlab.openlab.report:notebooks",),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal, overload
 
 import pandas as pd
 
 from netlab import bus
 from netlab.charts.chart import Chart, Gallery, show
+from netlab.errors import require
 from netlab.face.notebook import AnsweredView, Shown, made_by
 from netlab.files.paths import given_path
 from netlab.files.tables import Table
@@ -249,3 +251,64 @@ class Claims(AnsweredView, SourceDocument):
     def _files(self) -> Iterator[tuple[str, Table]]:
         yield "claims", self.table()
         yield "claims-verdicts", self.counts()
+
+
+@overload
+def document(name: Literal["openlab-report"]) -> OpenlabReport: ...
+@overload
+def document(name: Literal["openlab-preliminary"]) -> OpenlabNotes: ...
+@overload
+def document(name: Literal["slac"]) -> SlacPage: ...
+@overload
+def document(name: Literal["gigabit-hosts"]) -> GigabitHosts: ...
+@overload
+def document(name: str) -> SourceDocument: ...
+def document(name: str) -> SourceDocument:
+    """Find a source document by name: its tables, charts and answer.
+
+    Parameters
+    ----------
+    name : {"openlab-report", "openlab-preliminary", "slac", "gigabit-hosts"}
+        Name of the document; the last are two articles.
+
+    Returns
+    -------
+    SourceDocument
+        One of the classes of :mod:`netlab.openlab.documents`. Its methods give tables; ``opening``
+        and ``charts`` are finished charts; ``export`` writes the tables as CSV and LaTeX.
+
+    Raises
+    ------
+    BadInput
+        Unknown name.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> report = netlab.document("openlab-report")
+    >>> report.answer
+    The goal of 80 % of PCI-X, 851 MB/s from Linux64 to Linux64, was not met: ...
+    >>> len(report.tables())
+    6
+    """
+    require(name, DOCUMENTS, key="document", code="E-FACE-005")
+    return DOCUMENTS[name]()
+
+
+def claims() -> Claims:
+    """Recompute every quantitative statement of the documents from their own data.
+
+    Returns
+    -------
+    Claims
+        Shows itself as the number of claims by document and verdict; its ``frame`` has one row a
+        claim.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> found = netlab.claims()
+    >>> found.frame["verdict"].value_counts().to_dict()["contradicted"]
+    13
+    """
+    return Claims()

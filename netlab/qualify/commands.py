@@ -10,12 +10,22 @@ from typing import Any
 
 import click
 
+from netlab.charts.chart import show
 from netlab.cli import options
 from netlab.cli.main import main
 from netlab.cli.studies import measure
 from netlab.errors import NetlabError, check
+from netlab.experiment.progress import Progress, RunDone
 from netlab.files import paths
 from netlab.files.writing import new_directory
+from netlab.lab import emulator
+from netlab.qualify import bench, bench_conclusions, bench_ratios
+from netlab.qualify.calibrated import document as document_calibration
+from netlab.qualify.calibrated import emulator as emulator_calibration
+from netlab.qualify.calibrated import emulator_cells, rate_cells, rates
+from netlab.qualify.charts import ratio_panels
+from netlab.qualify.words import measuring, truths
+from netlab.results.store import Store
 
 COUNT = click.IntRange(1, 1000)
 
@@ -58,15 +68,8 @@ def bench_command(quick: bool, peers: tuple[str, ...], results: Path | None, **l
     each tool has its first two variants, and one heat. Each benchmark is a study of its own in a
     directory named by its date, its heats below it; one that was ended early goes on there.
     """
-    from netlab.qualify import bench, bench_conclusions, bench_ratios
-
     matrix = replace(bench.QUICK if quick else bench.Matrix(), **_given(levels))
     tools = bench.find_tools(peers)
-    # Import what takes long after the options are validated.
-    from netlab.charts.chart import show
-    from netlab.qualify.charts import ratio_panels
-    from netlab.results.store import Store
-
     place = results or paths.results_dir("bench")
     directory = bench.directory_of(place) or new_directory(place, _now())
     chosen: bench.Chosen = {}
@@ -150,12 +153,6 @@ def calibrate_command(
     unused = [option for keys in others for key, option in keys.items() if key in given]
     text = f"--only {only} does not use {', '.join(unused)}; leave out one or the other"
     check(not unused, "", None, text, "E-CLI-003")
-    from netlab.experiment.progress import Progress, RunDone
-    from netlab.lab import emulator
-    from netlab.qualify.calibrated import document as document_calibration
-    from netlab.qualify.calibrated import emulator as emulator_calibration
-    from netlab.qualify.calibrated import emulator_cells, rate_cells, rates
-
     if EMULATOR in parts_asked:
         emulator.check()  # fail before minutes of rates, not after them
     measures: dict[str, tuple[Callable, Any]] = {
@@ -192,10 +189,6 @@ def calibrate_command(
 
 
 def _calibrate_words(repeats: int, results: Path | None) -> None:
-    from netlab.experiment.progress import Progress, RunDone
-    from netlab.lab import emulator
-    from netlab.qualify.words import measuring, truths
-
     emulator.check()
     plan, started_at = truths.WordsPlan(repeats=repeats), _now()
     with Progress(report=False) as shown:

@@ -8,18 +8,26 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
+from netlab.analysis.conditions import explain
+from netlab.analysis.measured import load_measured
+from netlab.analysis.printed import with_interval
 from netlab.cli import options
 from netlab.cli.main import main
 from netlab.cli.studies import exit_code, measure
 from netlab.errors import BadInput
-
-if TYPE_CHECKING:
-    from netlab.survey.findings import Finding
-
+from netlab.files.yaml_file import read_yaml
+from netlab.measure.bottleneck import bottleneck
+from netlab.measure.steadiness import longer
+from netlab.study import load
+from netlab.survey.findings import Finding
+from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study
+from netlab.survey.paths import login_of
+from netlab.units import arrows
 
 LAB = """\
 # Goodput of the built-in lab; netlab study FILE measures further rounds and reports.
@@ -57,9 +65,6 @@ def measure_command(as_json: bool, **asked: Any) -> None:
     line is the study that was measured: `netlab study` measures further rounds and reports. Exit
     code 4: all runs were disturbed; 1: all failed.
     """
-    from netlab.files.yaml_file import read_yaml
-    from netlab.study import load
-
     with options.asking_at_terminal():
         file, found = _study(**asked)
         hurried = load({**read_yaml(file), "noise": HURRY}, rounds=ROUNDS)
@@ -76,9 +81,6 @@ def _study(
     left: str, right: str | None, identity_file: str | None, streams: int, both: bool
 ) -> tuple[Path, Sequence[Finding]]:
     """Write the study; what would spoil its measurement is found on the way."""
-    from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study
-    from netlab.survey.paths import login_of
-
     if left == "lab" and right is None:
         file = Path(f"lab{time.strftime(STAMP)}.yml")
         levels = {"direction": "<->" if both else "->", "streams": streams}
@@ -95,12 +97,6 @@ def _study(
 
 def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
     """What a path carries and what limits it, from the one cell of its results."""
-    import pandas as pd
-
-    from netlab.analysis.conditions import explain
-    from netlab.analysis.measured import load_measured
-    from netlab.measure.bottleneck import bottleneck
-
     m = load_measured(results)
     cell, runs = m.cells.iloc[0], m.runs
     disturbed = not cell["n_valid"]
@@ -145,16 +141,11 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
 def _remedy(run: dict[str, Any]) -> str:
     burst_s = run.get("burst_s", math.nan)
     if burst_s == burst_s:  # the path changed its rate, and not the hosts
-        from netlab.measure.steadiness import longer
-
         return longer(run["warmup_s"] + burst_s)
     return "quiet the hosts and measure again"
 
 
 def _in_words(answer: dict[str, Any]) -> str:
-    from netlab.analysis.printed import with_interval
-    from netlab.units import arrows
-
     rates = (answer[key] for key in ("goodput_MBps", "low_MBps", "high_MBps"))
     goodput, low, high = (math.nan if rate is None else rate for rate in rates)
     share, rtt_ms = answer["percent_of_link"], answer["rtt_ms"]
@@ -191,9 +182,6 @@ def init_command(left: str, right: str, identity_file: str | None, **asked: Any)
     What would spoil a measurement is listed with the command or the knob that helps; no setting of
     the hosts is changed.
     """
-    from netlab.survey.init import init_study
-    from netlab.survey.paths import login_of
-
     with options.asking_at_terminal():
         written = init_study([login_of(text, identity_file) for text in (left, right)], **asked)
     for finding in written.findings:

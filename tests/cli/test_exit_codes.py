@@ -13,6 +13,7 @@ import tempfile
 import pytest
 import synthetic
 
+from netlab import wings
 from netlab.cli.options import BELOW_GATE, explained, guarded
 from netlab.cli.studies import exit_code
 from netlab.experiment.campaign import Campaign
@@ -68,9 +69,9 @@ command()
 """
 
 
-def limited(limit: str) -> subprocess.CompletedProcess[str]:
-    """Validate a study under a limit of the shell."""
-    script = f"ulimit {limit} && exec {sys.executable} -m netlab check openlab-2003"
+def limited(limit: str, command: str = "check") -> subprocess.CompletedProcess[str]:
+    """Run a command under a limit of the shell."""
+    script = f"ulimit {limit} && exec {sys.executable} -m netlab {command} openlab-2003"
     return subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
 
 
@@ -86,6 +87,13 @@ def test_a_low_limit_is_one_sentence_that_names_it(limit, code, words):
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert words in done.stderr and f"[{code}]" in done.stderr
+
+
+@pytest.mark.parametrize("command", sorted(wings.commands()))
+def test_a_low_limit_is_named_before_a_command_of_a_wing_is_imported(command):
+    done = limited("-v 600000", command)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and "[E-CLI-015]" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

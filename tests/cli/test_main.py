@@ -68,12 +68,18 @@ def test_every_command_that_writes_results_takes_results():
     [
         ("from netlab.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass", HEAVY),
         (
+            "import click\nfrom netlab.cli import main\n"
+            "names = main.shell_complete(click.Context(main), '')\n"
+            "assert {'check', 'run'} <= {each.value for each in names}",
+            HEAVY,
+        ),
+        (
             "from netlab.cli.options import load_measurable\n"
             "import netlab.experiment.preflight\nload_measurable('openlab-2003')",
             RESULTS_NEED,
         ),
     ],
-    ids=["help", "check"],
+    ids=["help", "completion", "check"],
 )
 def test_a_command_loads_nothing_that_only_others_need(code, heavy):
     code += f"\nimport sys\nprint(sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)\n"

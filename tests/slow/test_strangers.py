@@ -81,7 +81,7 @@ def test_verify_of_changed_files_recomputes_nothing(whole, tmp_path, monkeypatch
     forged = shutil.copytree(whole, tmp_path / "forged")
     with open(forged / "results" / CAMPAIGN_STUDY, "a") as study:
         study.write("# changed\n")
-    monkeypatch.setattr(verify, "other_figures", None)
+    monkeypatch.setattr(commands, "other_figures", None)
     done = netlab("verify", pack(forged, tmp_path / "forged.zip"))
     assert done.exit_code == 1
     assert done.output.endswith("1 file differs; the figures were not recomputed\n")

@@ -9,11 +9,17 @@ from typing import Any
 
 import click
 
+from netlab.charts.chart import show
 from netlab.cli import options
 from netlab.cli.main import main
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.writing import read_json, write_json
+from netlab.search.autotune.charts import search_panels
+from netlab.search.autotune.report import as_json, conclusion, table, to_text, write_fragment
+from netlab.search.autotune.request import SearchRequest, default_study
+from netlab.search.autotune.run import CLOSING_S, autotune
+from netlab.search.autotune.search import NO_CONCLUSION
 from netlab.search.screen.commands import CHARTS, YAML, _check_ending
 
 CHART_S = 3.0
@@ -91,20 +97,10 @@ def autotune_command(
     given = {name: levels for name in replaced if (levels := asked.pop(name))}
     for key, file, endings in (("chart", chart, CHARTS), ("output", output, YAML)):
         _check_ending(key, file, endings, code="E-CLI-001")
-    from netlab.search.autotune.request import SearchRequest, default_study
-
     loaded = default_study() if study is None else options.load_measurable(study)
     ask = SearchRequest(study=loaded, path=path, given=given, **asked)
     target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
     _check_replaced(target)
-    # Import what takes long after the options are validated.
-    from netlab.search.autotune.report import as_json, conclusion, table, to_text, write_fragment
-    from netlab.search.autotune.run import CLOSING_S, autotune
-    from netlab.search.autotune.search import NO_CONCLUSION
-
-    if chart is not None:
-        from netlab.charts.chart import show
-        from netlab.search.autotune.charts import search_panels
     closing_s = CLOSING_S + (CHART_S if chart is not None else 0.0)
     tuned = autotune(ask, began_s=began_s, closing_s=closing_s, say=options.note)
     concluded = tuned.outcome.verdict != NO_CONCLUSION

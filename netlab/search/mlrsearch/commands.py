@@ -11,6 +11,9 @@ from netlab.cli import options
 from netlab.cli.main import main
 from netlab.errors import NetlabError
 from netlab.files import paths
+from netlab.search.mlrsearch.bounds import DOCUMENT, FOLDER, bounds_table
+from netlab.search.mlrsearch.run import mlrsearch
+from netlab.search.mlrsearch.search import Goals
 
 
 @main.command("mlrsearch")
@@ -31,10 +34,6 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
     default place it is a page of the study's report. Exit code 1 if a search could not end.
     """
     loaded = options.load_measurable(study)
-    from netlab.search.mlrsearch.bounds import DOCUMENT, FOLDER, bounds_table
-    from netlab.search.mlrsearch.run import mlrsearch
-    from netlab.search.mlrsearch.search import Goals
-
     place = results or paths.results_dir(loaded.name) / FOLDER
     bounds = mlrsearch(loaded, Goals(**goals), place, say=options.note)
     heads, rows = bounds_table(bounds).texts()

@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from netlab.cli import options
 from netlab.cli.main import main
 from netlab.errors import NetlabError, check
-
-if TYPE_CHECKING:
-    from netlab.search.screen.request import ScreenRequest
-
+from netlab.experiment.adaptive import LEAST
+from netlab.experiment.progress import Progress
+from netlab.search.screen.design import design
+from netlab.search.screen.page import to_text
+from netlab.search.screen.probe import probe
+from netlab.search.screen.request import ScreenRequest
+from netlab.search.screen.run import screen
+from netlab.search.screen.written import write_files
+from netlab.study.schedule import VISIT_S, run_s
 
 CHARTS, YAML = (".svg", ".png"), (".yml", ".yaml")
 
@@ -67,19 +72,12 @@ def screen_command(
     screen is a page of the study's report. Exit code 1 if the least set is not confirmed.
     """
     _check_ending("output", output, YAML, code="E-CLI-025")
-    from netlab.search.screen.request import ScreenRequest
-
     own = {field.name for field in fields(ScreenRequest)}
     timing = {name: asked.pop(name) for name in list(asked) if name not in own}
     ask = ScreenRequest(study=options.load_study(study, **timing), **asked)
     if only_plan:
         _show_plan(ask)
         return
-    from netlab.experiment.progress import Progress
-    from netlab.search.screen.page import to_text
-    from netlab.search.screen.run import screen
-    from netlab.search.screen.written import write_files
-
     place = results or ask.directory
     found = screen(ask, place, watch=partial(Progress, report=False), say=options.note)
     files = map(str, write_files(found, place, output))
@@ -90,11 +88,6 @@ def screen_command(
 
 def _show_plan(ask: ScreenRequest) -> None:
     """Print the rows of the design and the estimated time; hosts are read only."""
-    from netlab.experiment.adaptive import LEAST
-    from netlab.search.screen.design import design
-    from netlab.search.screen.probe import probe
-    from netlab.study.schedule import VISIT_S, run_s
-
     found = probe(ask)
     for knob, why in found.left_out.items():
         click.echo(f"not a factor: {knob}: {why}")
