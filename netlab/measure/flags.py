@@ -12,7 +12,7 @@ from netlab.errors import printable
 from netlab.measure.cross import cross_fault
 from netlab.measure.exchange import Emulated, RunOutcome, meter_of
 from netlab.measure.fairness import STALL_S, TIMEOUTS, loaded_rtt_s, starved
-from netlab.measure.ledger import controller_processes, crossed
+from netlab.measure.ledger import controller_processes, crossed, segment_B
 from netlab.measure.steadiness import Unsteady, in_window
 from netlab.study import Noise, Timing
 from netlab.units import ETHERNET_HEADER_B
@@ -86,7 +86,8 @@ def load_of(
 #
 # TCP counts the payload and the segments that each socket sent, retransmissions included. With the
 # largest header that a segment can have, that bounds what the run can have put on either interface;
-# a surplus is foreign. A count below the payload is a matter of the ledger.
+# a surplus is foreign. Of UDP and of other tools, what arrived and the other end did not send is.
+# A count below the payload is a matter of the ledger.
 
 LARGEST_HEADERS_B = 72
 """IPv6 and TCP with timestamps."""
@@ -129,7 +130,7 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
             sends = receives = [*sends, *receives]
         mosts = [most for own in (sends, receives) if (most := _most(own, mtu_B)) is not None]
         if len(mosts) < 2:
-            return None
+            return _unsent(outcome, both, beside[1][1], mtu_B)
         mosts = [(own_B + probes * PROBE_FRAME_B, n + probes) for own_B, n in mosts]
         for way in (0, 1) if interface["name"] == LOOPBACK else (at,):
             mosts[way] = (mosts[way][0] + beside[at][0], mosts[way][1] + beside[at][1])
@@ -138,6 +139,30 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
         for prefix, most in zip(("tx", "rx"), mosts, strict=True):
             counted = (interface[f"{prefix}_bytes"], interface[f"{prefix}_packets"])
             shares.append(_surplus(counted, most, busier))
+    return max(shares)
+
+
+def _unsent(
+    outcome: RunOutcome, both: Sequence[dict | None], beside: int, mtu_B: int
+) -> float | None:
+    """Packets that arrived beyond those of the other end, where a sender counts no segments.
+
+    A card counts packets as it cuts them, or one for all that it cuts. None if a sender does not
+    count what it sent again, of which as many could be cut.
+    """
+    shares = []
+    ends = (both, both[::-1])
+    for (interface, other), flow in itertools.zip_longest(ends, outcome.flows):
+        cut = beside
+        if flow is not None:
+            if flow.gen.get("losses_unknown"):
+                return None
+            tcps = [stream.get("tcp") or {} for stream in flow.gen["per_stream"]]
+            again_B = sum(tcp.get("bytes_retransmitted") or 0 for tcp in tcps)
+            offered_B = max(flow.sink["total_bytes"], flow.gen["total_bytes"] or 0)
+            cut += (offered_B + again_B) // segment_B(flow.gen, mtu_B) + 1
+        most = interface["tx_packets"] + cut
+        shares.append(100 * max(0, other["rx_packets"] - most - SLACK_PACKETS) / most)
     return max(shares)
 
 

@@ -216,14 +216,14 @@ def audit_interfaces(
         if payload == 0:
             continue
         again = sum((s.get("tcp") or {}).get("bytes_retransmitted") or 0 for s in gen["per_stream"])
-        segment_B = _segment_B(gen, mtu_B)
+        full_B = segment_B(gen, mtu_B)
         offered = max(payload, gen["total_bytes"] or 0)
-        segments = offered / segment_B + 1
+        segments = offered / full_B + 1
         most = offered + again + segments * (ETHERNET_HEADER_B + 60)
         if both:
             # acknowledgements of the other direction: at most one for each segment
             back = flows[1 - index][1]["total_bytes"]
-            back_B = _segment_B(flows[1 - index][0], mtu_B)
+            back_B = segment_B(flows[1 - index][0], mtu_B)
             most += (back / back_B + 1) * (ETHERNET_HEADER_B + 80)
         most += INTERFACE_SLACK_SHARE * payload + INTERFACE_SLACK_B
         unsure = sink.get("unsure_bytes") or 0
@@ -247,7 +247,7 @@ def audit_interfaces(
             ledger.header_share = max(share, ledger.header_share or share)
 
 
-def _segment_B(gen: dict, mtu_B: int) -> int:
+def segment_B(gen: dict, mtu_B: int) -> int:
     """The least payload that full segments or datagrams of a sender carried, B."""
     if size_B := datagram_B(gen):
         return min(mtu_B - 60, size_B)

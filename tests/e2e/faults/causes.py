@@ -173,11 +173,26 @@ FLOODS = {
     # large, so that they are much of a run's bytes also on a machine with other work
     "datagrams": "socket.socket(type=socket.SOCK_DGRAM).sendto(bytes(1000), to)",
 }
+FLOODS["half handshakes"] = "raw.send(next(half))"
 FLOOD = """
-import collections, socket, sys, time
+import collections, contextlib, itertools, socket, struct, sys, time
 kept, to, end = collections.deque(maxlen=200), (sys.argv[1], int(sys.argv[2])), time.time() + 2
+raw = socket.socket(type=socket.SOCK_RAW, proto=socket.IPPROTO_TCP)
+raw.connect((to[0], 0))
+ends = raw.getsockname()[0], to[0]
+
+def opening(port):
+    segment = struct.pack(">HHIIHHHH", port, to[1], port, 0, 0x5002, 65535, 0, 0)
+    whole = b"".join(map(socket.inet_aton, ends)) + struct.pack(">HH", 6, len(segment)) + segment
+    summed = sum(struct.unpack(f">{{len(whole) // 2}}H", whole))
+    summed = (summed & 0xFFFF) + (summed >> 16)
+    summed = ~((summed & 0xFFFF) + (summed >> 16)) & 0xFFFF
+    return segment[:16] + struct.pack(">H", summed) + segment[18:]
+
+half = itertools.cycle([opening(port) for port in range(20_000, 24_000)])
 while time.time() < end:
-    {}
+    with contextlib.suppress(OSError):  # the path's queue is full
+        {}
 """
 
 
@@ -202,13 +217,13 @@ def by_iperf3(site: Site) -> Iterator[None]:
         yield
 
 
-def iperf3_flooded(site: Site) -> Result:
+def iperf3_flooded(site: Site, what: str) -> Result:
     """On a path of 100 Mbit/s: unlike netlab's streams, those of iperf3 are not paced here."""
     device = ("-n", site.namespaces["mid"], "qdisc")
     slow = ("root", "tbf", "rate", "100mbit", "burst", "100kb", "latency", "50ms")
     run("tc", *device, "add", "dev", "to-b", *slow)
     with by_iperf3(site):
-        result = flooded(site, "datagrams")
+        result = flooded(site, what)
     run("tc", *device, "del", "dev", "to-b", "root")
     return result
 
@@ -514,7 +529,12 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "both management links are cut": lambda site: cut_off(site, under_way(site), *ADDRESSES),
     "a third host floods the data port with connections": lambda site: flooded(site, "connections"),
     "a third host floods the data port with datagrams": lambda site: flooded(site, "datagrams"),
-    "a third host floods iperf3's port with datagrams": iperf3_flooded,
+    "a third host floods iperf3's port with datagrams": lambda site: iperf3_flooded(
+        site, "datagrams"
+    ),
+    "a third host floods iperf3's port with half handshakes": lambda site: iperf3_flooded(
+        site, "half handshakes"
+    ),
     "a link of the path drops large packets": run_in_black_hole,
     "`check`: a link of the path drops large packets": check_in_black_hole,
     "the agent is killed": lambda site: killed(site, "agent"),
