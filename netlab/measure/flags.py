@@ -130,7 +130,7 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
             sends = receives = [*sends, *receives]
         mosts = [most for own in (sends, receives) if (most := _most(own, mtu_B)) is not None]
         if len(mosts) < 2:
-            return _unsent(outcome, both, beside[1][1], mtu_B)
+            return _unsent(outcome, [counts for counts in both if counts], beside[1][1], mtu_B)
         mosts = [(own_B + probes * PROBE_FRAME_B, n + probes) for own_B, n in mosts]
         for way in (0, 1) if interface["name"] == LOOPBACK else (at,):
             mosts[way] = (mosts[way][0] + beside[at][0], mosts[way][1] + beside[at][1])
@@ -142,9 +142,7 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
     return max(shares)
 
 
-def _unsent(
-    outcome: RunOutcome, both: Sequence[dict | None], beside: int, mtu_B: int
-) -> float | None:
+def _unsent(outcome: RunOutcome, both: Sequence[dict], beside: int, mtu_B: int) -> float | None:
     """Packets that arrived beyond those of the other end, where a sender counts no segments.
 
     A card counts packets as it cuts them, or one for all that it cuts. None if a sender does not
