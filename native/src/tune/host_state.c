@@ -761,8 +761,8 @@ static void read_features(struct reading *r)
 	}
 }
 
-static void dump(struct reading *r, uint16_t type, const void *head, size_t head_len,
-		 int (*each)(void *ctx, const uint8_t *message, size_t len))
+static void dump_state(struct reading *r, uint16_t type, const void *head, size_t head_len,
+		       int (*each)(void *ctx, const uint8_t *message, size_t len))
 {
 	struct nl_rtnl_request request;
 	int err;
@@ -780,11 +780,11 @@ static void dump_tables(struct reading *r, uint16_t type, int family,
 {
 	struct tcmsg head = {.tcm_family = (unsigned char)family}; /* the longest of the heads, all zero */
 
-	dump(r, type, &head,
-	     type == RTM_GETLINK ? sizeof(struct ifinfomsg)
-	     : type == RTM_GETADDR ? sizeof(struct ifaddrmsg)
-	     : type == RTM_GETQDISC ? sizeof(struct tcmsg) : sizeof(struct rtmsg),
-	     each);
+	dump_state(r, type, &head,
+		   type == RTM_GETLINK ? sizeof(struct ifinfomsg)
+		   : type == RTM_GETADDR ? sizeof(struct ifaddrmsg)
+		   : type == RTM_GETQDISC ? sizeof(struct tcmsg) : sizeof(struct rtmsg),
+		   each);
 }
 
 /* Neighbours are dumped apart from those that this host answers for. */
@@ -793,7 +793,7 @@ static void dump_neighbours(struct reading *r)
 	static const struct ndmsg heads[] = {{.ndm_flags = 0}, {.ndm_flags = NTF_PROXY}};
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		dump(r, RTM_GETNEIGH, &heads[i], sizeof(heads[i]), each_neighbour);
+		dump_state(r, RTM_GETNEIGH, &heads[i], sizeof(heads[i]), each_neighbour);
 }
 
 static void read_kind(struct reading *r)
