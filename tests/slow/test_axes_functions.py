@@ -55,10 +55,10 @@ def public_functions() -> dict[str, Callable]:
         for one in pkgutil.iter_modules(netlab.charts.__path__)
     }
     package = Path(netlab.__file__).parent
-    for file in package.rglob("charts.py"):  # of wings
-        modules[".".join(("netlab", *file.relative_to(package).with_suffix("").parts))] = (
-            file.parent.name
-        )
+    of_wings = [(file, file.parent.name) for file in package.rglob("charts.py")]
+    of_wings += [(file, file.parents[1].name) for file in package.rglob("figures/*.py")]
+    for file, wing in of_wings:
+        modules[".".join(("netlab", *file.relative_to(package).with_suffix("").parts))] = wing
     for module, short in modules.items():
         loaded = importlib.import_module(module)
         for name, function in inspect.getmembers(loaded, inspect.isfunction):
