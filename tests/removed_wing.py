@@ -104,7 +104,7 @@ def python(*words: str, copy: Path, env: dict[str, str]) -> str:
 
 
 def check_rest(wing: str, copy: Path, run: tuple[str, ...]) -> None:
-    """What is left offers all but the wing, every quick test is collected, and some of them run."""
+    """The rest offers all but the wing; every quick test is collected, and some of them run."""
     gone = removed_with(wing)
     env = without(gone, copy)
     place, offered = json.loads(python("-c", REST, copy=copy, env=env).splitlines()[-1])

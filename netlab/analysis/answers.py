@@ -141,7 +141,7 @@ MOST_BURSTS = 3
 
 
 def question(m: Measured) -> str:
-    """What a report opens with: shares, where every cell mixes stacks or RTTs, else the best."""
+    """Headline of a report: shares, where every cell mixes stacks or RTTs, else the best."""
     mixed = all(
         len(set(dealt(m.study.congestion_of(group)))) > 1
         or len({flow.rtt_ms for flow in group.flows}) > 1

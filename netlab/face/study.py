@@ -385,7 +385,7 @@ class Study:
         lab : str
             Id of a lab that is up; empty for one of its own, if the study has lab hosts.
         **campaign
-            What a campaign asks for besides, in the notebook of its visit.
+            Further requests of a campaign, in the notebook of its visit.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What a survey found on a host, and the path that joins two hosts."""
+"""Findings of a survey on a host, and the path that joins two hosts."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def default_key(site: Visitor) -> tuple[str, tuple[str, str]]:
 
 
 def home_with_blanks(site: Visitor) -> tuple[str, tuple[str, str]]:
-    """A home as people name it; its known_hosts is no other place's."""
+    """A home named as people do, with the only known_hosts that has the host."""
     site.move_key(site.ssh / "id_ed25519")
     _, names = configured(site, "ServerAliveInterval 30")
     home = site.ssh.parent.rename(site.state / "Jörgs Haus, 100 %d")

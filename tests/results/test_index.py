@@ -80,7 +80,7 @@ def records_of(store: Store) -> pd.DataFrame:
 
 
 def whole(store: Store) -> pd.DataFrame:
-    """What the records are by all columns of all files."""
+    """Summary of the records from all columns of all files."""
     return store.records()[list(records_of(store))]
 
 

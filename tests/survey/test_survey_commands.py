@@ -26,8 +26,6 @@ def test_a_command_that_cannot_go_on_says_why(tmp_path, monkeypatch, argv, code,
     cannot_go_on(tmp_path, monkeypatch, argv, code, words)
 
 
-# An SSH name on the command line becomes the keys of a study's host.
-
 NAMES = {
     "left": ("left", None, None),
     "me@left.example.org": ("left.example.org", "me", None),

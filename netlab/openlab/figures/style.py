@@ -1,4 +1,4 @@
-"""What the charts of the documents share: the colours of limits and names of rows."""
+"""Style of the documents' charts: the colours of limits and names of rows."""
 
 from __future__ import annotations
 

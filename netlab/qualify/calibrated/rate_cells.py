@@ -47,7 +47,7 @@ class KnownRate:
         return RATE_WITHIN_PERCENT
 
     def excess(self, sample: dict) -> float | None:
-        """How far a sample is off in units of the bound: positive as other load makes it."""
+        """Error of a sample in units of the bound: positive as other load makes it."""
         if sample["goodput_MBps"] is None:
             return None
         return 100 * (1 - sample["goodput_MBps"] / self.expected_MBps) / self.within_percent

@@ -1,4 +1,4 @@
-"""What acts on a path or a program while its runs are measured."""
+"""Disturbances of a path or a program while its runs are measured."""
 
 from __future__ import annotations
 
