@@ -140,11 +140,10 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place, key: s
         allowed = [*map(str, keys)]
         close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
         listed = f"allowed: {', '.join(allowed) or 'none'}"
-        above = [name for name, field in keys.items() if place[-1] in _keys_of(field)]
-        if close:
+        if owners := _owners(keys, place[-1]):
+            listed = f"it is a key of {' or '.join(map(repr, owners))} here"
+        elif close:
             listed = f"did you mean {close[0]!r}?"
-        elif above:
-            listed = f"it is a key of {' or '.join(map(repr, above))} here"
         message = f"unknown key; {listed}"
         return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-020")
     message = _in_words(kind, problem.get("ctx") or {})
@@ -215,13 +214,35 @@ def _keys(model: type[BaseModel], loc: Place) -> dict[str | int, FieldInfo]:
     return {field.alias or name: field for name, field in fields}
 
 
-def _keys_of(field: FieldInfo) -> set[str]:
-    """Keys of the mapping that a key leads to; empty if it leads to something else."""
-    return {
-        below.alias or name
-        for kind in _members([field.annotation])
-        for name, below in _fields(kind).items()
-    }
+def _owners(keys: Mapping[str | int, FieldInfo], key: object) -> list[str]:
+    """Keys of the mappings below that have this key, as dotted paths; of the nearest level."""
+    level: list[tuple[str, Any]] = [(str(name), field.annotation) for name, field in keys.items()]
+    for _ in range(_OWNER_DEPTH):
+        mappings = [(path, kind) for path, type_ in level for kind in _mappings(type_)]
+        fields = [(path, _fields(kind)) for path, kind in mappings]
+        owners = [path for path, below in fields if key in {f.alias or n for n, f in below.items()}]
+        if owners:
+            return list(dict.fromkeys(owners))
+        level = [
+            (f"{path}.{field.alias or name}", field.annotation)
+            for path, below in fields
+            for name, field in below.items()
+        ]
+    return []
+
+
+_OWNER_DEPTH = 3
+"""Levels in which a misplaced key is searched: paths, emulator, and what stands in it."""
+
+
+def _mappings(kind: Any) -> Iterator[Any]:
+    """Models that a value of this type holds, also as items of a list or values of a mapping."""
+    for member in _members([kind]):
+        if get_origin(member) in (dict, list, tuple):
+            for item in get_args(member)[-2:]:
+                yield from _mappings(item)
+        else:
+            yield member
 
 
 def _below(kind: Any, part: str | int) -> list[Any]:

@@ -31,6 +31,7 @@ def written(tmp_path: Path, change) -> Path:
 
 BAD = {
     "unknown key": (lambda c: c.update(stream=[1]), "stream", "E-YAML-020"),
+    "key in the wrong place": (lambda c: c.update(rounds=3), "rounds", "'timing' or 'quick'"),
     "NaN": (lambda c: c["timing"].update(seconds=float("nan")), "timing.seconds", "nan"),
     "unknown tuning": (
         lambda c: c["tunings"][0].update(profile="openlab-2003-norml"),

@@ -278,6 +278,11 @@ MEANT = "unknown key; did you mean"
             f"parts.1.widht: {MEANT} 'width'? (found 1)",
         ),
         ({"sizes": {}, "either": {"wiht": 1}}, "020", f"either.wiht: {MEANT} 'with'? (found 1)"),
+        (
+            {"sizes": {}, "with": "x"},
+            "020",
+            "with: unknown key; it is a key of 'parts' or 'either' here (found 'x')",
+        ),
         ({}, "021", "sizes: required key is missing"),
         ({"sizes": {}, "either": 14}, "022", "either: not 14 either (found 14)"),
     ],
