@@ -90,6 +90,8 @@ class CommandTable(MutableMapping[str, click.Command]):
 class CommandGroup(GuardedGroup):
     """The group of all commands: its help imports none of them."""
 
+    group_class = GuardedGroup  # a group in it has its own commands, and no others
+
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]
         self.table = CommandTable()

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import resource
+import select
 import signal
 import sys
 import tempfile
@@ -328,6 +329,14 @@ def end_on_signals() -> None:
             signal.signal(number, end)
 
 
+def closed_outputs() -> list[int]:
+    """Descriptors of standard output and error whose reader has gone, as with ``| head``."""
+    poll = select.poll()
+    for number in (1, 2):
+        poll.register(number, 0)  # errors alone
+    return [number for number, event in poll.poll(0) if event & select.POLLERR]
+
+
 def guarded(function: Callable) -> Callable:
     """Turn netlab's errors, the system's and signals into one message and an exit code."""
 
@@ -346,8 +355,13 @@ def guarded(function: Callable) -> Callable:
             text = getattr(interrupt, "text", "interrupted; what was changed is reverted")
             note(re.sub("^(Stopped|interrupted)", rf"\1{by}", text))
             sys.exit(128 + number)
-        except BrokenPipeError:
-            raise
+        except BrokenPipeError as error:
+            if not (closed := closed_outputs()):  # a connection, not the output
+                note(explained(error).with_code())
+                sys.exit(1)
+            for number in closed:  # Python writes what it has buffered once more as it ends
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            sys.exit(128 + signal.SIGPIPE)
         except (OSError, MemoryError, RuntimeError) as error:
             if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
                 raise
@@ -366,4 +380,4 @@ class GuardedGroup(click.Group):
     """A group whose commands, and those of its groups, are guarded."""
 
     command_class = GuardedCommand
-    group_class = type
+    group_class: type[click.Group] | type[type] | None = type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import re
 import signal
 import subprocess
@@ -110,9 +111,19 @@ def test_a_signal_ends_a_command_with_a_sentence_and_no_temporary_files(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_reader_that_has_gone_ends_a_command_without_a_word_as_sigpipe_does():
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = (sys.executable, "-m", "netlab", "guide", "study")
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
+        (BrokenPipeError(errno.EPIPE, ""), "Broken pipe"),  # of a connection
         (OSError(errno.EROFS, "", "/data/x"), "/data/x: Read-only file system; choose a directory"),
         (OSError(errno.ENOSPC, "", "/data/x"), "/data/x: No space left on device; the records so"),
         (

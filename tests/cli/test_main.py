@@ -40,6 +40,17 @@ def test_every_command_is_there():
     assert set(main.commands) == core | set(wings.commands())
 
 
+def test_a_group_has_its_own_commands_and_no_others():
+    inner = {words[0] for words in all_commands() if len(words) > 1}
+    assert inner == {"fleet", "hosts", "lab", "results", "tune"}
+    help_text = CliRunner().invoke(main, ["results", "--help"]).output
+    listed = re.findall(r"^  (\w+)  ", help_text.partition("Commands:")[2], re.M)
+    assert (
+        listed == sorted(main.commands["results"].commands) == ["list", "prune", "repair", "show"]
+    )
+    assert CliRunner().invoke(main, ["results", "study"]).exit_code == 2
+
+
 @pytest.mark.parametrize("words", all_commands(), ids=" ".join)
 def test_help_is_there_for_every_command_and_every_option(words):
     done = CliRunner().invoke(main, [*words, "--help"])
