@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import html
 import os
 import re
@@ -243,17 +244,28 @@ def _check(target: Path) -> None:
 
 def _swap(work: Path, target: Path) -> None:
     """Move the finished site into place, or the old one back; of two reports the later stays."""
-    old = work.with_name(f".{target.name}.{os.getpid()}.old")
+    old = target.with_name(f".{target.name}.{os.getpid()}{REPLACED}")
     taken = True
     while taken:
-        with suppress(FileNotFoundError):
-            os.rename(target, old)
         try:
+            with suppress(FileNotFoundError):
+                os.rename(target, old)
             os.rename(work, target)
             taken = False
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                if old.exists():
-                    os.rename(old, target)
                 raise
-        shutil.rmtree(old, ignore_errors=True)
+        finally:  # also when a signal comes between the two
+            if taken and old.exists() and not target.exists():
+                os.rename(old, target)
+        _remove_replaced(target)
+
+
+def _remove_replaced(target: Path) -> None:
+    """Remove sites that were replaced, those of a report included that ended meanwhile."""
+    for old in target.parent.glob(f".{glob.escape(target.name)}.*{REPLACED}"):
+        if target.exists() and (old / MARKER).is_file():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+REPLACED = ".old"

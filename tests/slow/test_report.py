@@ -5,6 +5,7 @@ import hashlib
 import multiprocessing
 import os
 import re
+import shutil
 import stat
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -323,6 +324,30 @@ def test_a_site_that_cannot_take_its_place_never_costs_the_old_one(tmp_path, mon
     (left,) = tmp_path.iterdir()
     assert len(failed) == failures and (left / "old").is_file()
     assert (left == target) == (failures == 1)
+
+
+@pytest.mark.parametrize("call", ["rename", "rmtree"])
+def test_a_signal_as_a_site_is_replaced_leaves_one_whole_site(tmp_path, monkeypatch, call):
+    target, owner = tmp_path / "site", {"rename": os, "rmtree": shutil}[call]
+    with replacing(target) as work:
+        (work / "old").touch()
+    whole, calls = getattr(owner, call), []
+
+    def interrupted(path, *arguments, **words):
+        calls.append(path)
+        result = whole(path, *arguments, **words) if call == "rename" else None
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(owner, call, interrupted)
+    with pytest.raises(KeyboardInterrupt), replacing(target) as work:
+        (work / "new").touch()
+    monkeypatch.undo()
+    assert (target / ("old" if call == "rename" else "new")).is_file()
+    with replacing(target) as work:
+        (work / "newest").touch()
+    assert os.listdir(tmp_path) == ["site"] and (target / "newest").is_file()
 
 
 def test_two_reports_into_one_directory_at_once_both_succeed(tmp_path):
