@@ -25,7 +25,9 @@ def declarations(header: str) -> str:
 def main(header: str, target: str) -> None:
     ffi = cffi.FFI()
     ffi.cdef(declarations(Path(header).read_text()))
-    ffi.set_source("netlab._core", '#include "netlab.h"\n', py_limited_api=True)
+    # alloca, which Python.h of the limited API does not declare; nor does cffi before 2.1
+    source = '#include <stdlib.h>\n#include "netlab.h"\n'
+    ffi.set_source("netlab._core", source, py_limited_api=True)
     ffi.emit_c_code(target)
 
 
