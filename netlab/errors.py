@@ -88,7 +88,7 @@ class BadInput(NetlabError):
         value: object = None,
         code: str | None = None,
     ):
-        self.where, self.key, self.value = where, key, value
+        self.message, self.where, self.key, self.value = message, where, key, value
         place = ": ".join(part for part in (printable(where), _cut(printable(key))) if part)
         suffix = "" if value is None else f" (found {shown(value)})"
         text = f"{place}: {message}{suffix}" if place else f"{message}{suffix}"

@@ -167,11 +167,20 @@ def load_measured_study(
 
     try:
         study = load_study(given, quick=quick, results=results)
-    except BadInput:
+    except BadInput as error:
         if is_name(given):
             stored = study_file(results or measured_directory(given))
-            if stored.is_file() and load_stored(stored).name in (given, given + paths.QUICK):
+            held = load_stored(stored).name if stored.is_file() else ""
+            if held in (given, given + paths.QUICK):
                 return load_stored(stored), results
+            if held and results is None:
+                text = f"holds runs of {held!r}; a directory that was renamed is named by its path"
+                raise BadInput(text, where=str(stored.parent), code="E-CLI-081") from None
+            root = paths.results_root()
+            measured = sorted(one.name for one in root.glob("*/") if study_file(one).is_file())
+            if error.key == "study" and not error.where and measured:  # no file has this name
+                text = f"{error.message}; {root} has results of {', '.join(measured)}"
+                raise BadInput(text, key="study", value=given, code="E-CLI-082") from None
         place = paths.given_path(given)
         if results is not None or not (place / "runs").is_dir() or not study_file(place).is_file():
             raise

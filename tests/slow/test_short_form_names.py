@@ -61,8 +61,12 @@ def test_the_name_of_results_is_enough_where_no_study_has_it(quick):
     given = "openlab-2003-quick"
     study, _ = options.load_measured_study(given, quick=False, results=None)
     assert study.name == given and options.notebooks_of(study, given) is None
-    with pytest.raises(BadInput, match="no such file; by name there are"):
+    with pytest.raises(BadInput, match=r"by name there are .* has results of openlab-2003-quick"):
         options.load_measured_study("openlab-2004", quick=False, results=None)
+    renamed = paths.results_dir("renamed")
+    shutil.copytree(directory, renamed)
+    with pytest.raises(BadInput, match=f"{renamed}: holds runs of 'openlab-2003-quick'; a dir"):
+        options.load_measured_study("renamed", quick=False, results=None)
     with pytest.raises(BadInput, match="no such file; by name there are"):
         options.load_measured_study("openlab-2004", quick=False, results=directory)
     own = paths.results_dir("mine-quick")
