@@ -189,3 +189,10 @@ def test_a_host_receives_the_sources_of_every_room():
     compiled = {word for word in command if word.endswith(".c")}
     assert packed == installed
     assert compiled < packed and any(name.count("/") > 1 for name in compiled)
+
+
+def test_another_system_than_linux_is_refused_in_a_sentence(tmp_path):
+    argv = ("cmake", "-S", NATIVE, "-B", tmp_path, "-DCMAKE_SYSTEM_NAME=Darwin")
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "netlab runs on Linux, not on Darwin: install it in a" in " ".join(done.stderr.split())
