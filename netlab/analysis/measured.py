@@ -24,7 +24,15 @@ from netlab.analysis.findings import findings
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
-from netlab.results.store import Damaged, Store, folder, ids, measured_directory, study_file
+from netlab.results.store import (
+    Damaged,
+    Store,
+    folder,
+    ids,
+    measured_directory,
+    names_here,
+    study_file,
+)
 from netlab.study import QUICK, Study, is_name
 
 # Stability of a campaign: drift, a step, carry-over from the run before, rounds that correlate.
@@ -485,10 +493,13 @@ def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:
     text = str(study)
     try:
         file = paths.study_file(study)
-    except BadInput:
+    except BadInput as error:
         if is_name(text) and (str(results) or paths.results_dir(text).is_dir()):
             return None, text
-        if not (is_name(text) and text.endswith(QUICK)):
+        if is_name(text) and not text.endswith(QUICK):
+            message = error.message + names_here()
+            raise BadInput(message, key="study", value=text, code="E-ANALYSIS-050") from None
+        if not is_name(text):
             raise
         return paths.study_file(text.removesuffix(QUICK)), text
     return file, studies.load(file).name

@@ -279,7 +279,7 @@ def _loaded(given: str) -> LoadedRuns:
     try:
         _ = named or paths.study_file(given.removesuffix(QUICK))
     except BadInput:
-        text = "no such directory of results, and no study of this name"
+        text = f"no such directory of results, and no study of this name{store.names_here()}"
         raise BadInput(text, value=given, code="E-ANALYSIS-043") from None
     return load_runs("", given, only=READ)
 

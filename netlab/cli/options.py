@@ -162,7 +162,7 @@ def load_measured_study(
     With it the directory of its results, unless it is the usual one. A name or directory of
     results is enough: their study stands beside them, wherever its file is by now.
     """
-    from netlab.results.store import measured_directory, study_file
+    from netlab.results.store import measured_directory, names_here, study_file
     from netlab.study import is_name, load_stored
 
     try:
@@ -176,10 +176,8 @@ def load_measured_study(
             if held and results is None:
                 text = f"holds runs of {held!r}; a directory that was renamed is named by its path"
                 raise BadInput(text, where=str(stored.parent), code="E-CLI-081") from None
-            root = paths.results_root()
-            measured = sorted(one.name for one in root.glob("*/") if study_file(one).is_file())
-            if error.key == "study" and not error.where and measured:  # no file has this name
-                text = f"{error.message}; {root} has results of {', '.join(measured)}"
+            if error.key == "study" and results is None:
+                text = error.message + names_here()
                 raise BadInput(text, key="study", value=given, code="E-CLI-082") from None
         place = paths.given_path(given)
         if results is not None or not (place / "runs").is_dir() or not study_file(place).is_file():

@@ -114,7 +114,7 @@ def repair_command(results: str, quick: bool) -> None:
 
 def _directory(given: str, quick: bool) -> Path:
     """Directory of some results, by its path, or the name of its study or the path of its file."""
-    from netlab.results.store import measured_directory
+    from netlab.results.store import measured_directory, names_here
 
     path = paths.given_path(given)
     if path.is_file():
@@ -125,7 +125,8 @@ def _directory(given: str, quick: bool) -> Path:
     for place in (named, path):
         if place is not None and place.is_dir():
             return place
-    raise BadInput("no such directory, and no study's results", value=given, code="E-CLI-021")
+    text = f"no such directory, and no study's results{names_here()}"
+    raise BadInput(text, value=given, code="E-CLI-021")
 
 
 def _row(one: CampaignSummary) -> tuple[str, ...]:

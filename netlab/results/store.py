@@ -205,6 +205,13 @@ def measured_directory(study: str) -> Path:
     return max(map(paths.results_dir, forms), key=_measured_at)
 
 
+def names_here() -> str:
+    """Clause of a message that names the results there are; empty without any."""
+    root = paths.results_root()
+    names = sorted(place.name for place in root.glob("*/") if study_file(place).is_file())
+    return f"; {root} has results of {', '.join(names)}" if names else ""
+
+
 def _measured_at(directory: Path) -> float:
     """Time of the last change of a directory of results, s since the epoch; 0 without one."""
     files = [study_file(directory), *directory.glob("runs/*.parquet")]
