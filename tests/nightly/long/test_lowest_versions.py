@@ -32,6 +32,8 @@ def built(clone: Path) -> Path:
     done(["git", "clone", "-q", ROOT, clone], ROOT)
     for name in ("pyproject.toml", "uv.lock"):  # as they are, committed or not
         shutil.copy(ROOT / name, clone)
+    (clone / ".uv/bin").mkdir(parents=True)  # where the set-up puts it
+    (clone / ".uv/bin/uv").symlink_to(UV)
     build = tomllib.loads((clone / "pyproject.toml").read_text())["build-system"]["requires"]
     done([UV, "venv", "-q", "--python", sys.executable, clone / ".venv"], clone)
     lowest = (UV, "pip", "install", "-q", "--resolution", "lowest-direct")
@@ -42,7 +44,7 @@ def built(clone: Path) -> Path:
 
 
 def done(words: list[object], directory: Path) -> str:
-    path = f"{directory / '.venv/bin'}:{os.environ['PATH']}:{Path(UV).parent}"
+    path = f"{directory / '.venv/bin'}:{os.environ['PATH']}"
     own = {**os.environ, "VIRTUAL_ENV": str(directory / ".venv"), "PATH": path}
     ended = subprocess.run(list(map(str, words)), cwd=directory, env=own, capture_output=True)
     output = (ended.stdout + ended.stderr).decode(errors="replace")
