@@ -91,6 +91,15 @@ def test_the_file_says_its_version_and_every_columns_unit_and_meaning(columns, t
         assert column.meaning
 
 
+def test_metadata_are_in_a_file_once_and_pandas_reads_its_types(tmp_path):
+    path = tmp_path / "a.parquet"
+    frame = frame_of([record(sent_B=2**62 + 1), record(sent_B=None)])
+    write_atomically(frame, path, RUN_COLUMNS)
+    assert path.read_bytes().count(RUN_COLUMNS[0].meaning.encode()) == 1
+    assert b"ARROW:schema" not in pyarrow.parquet.read_metadata(path).metadata
+    pd.testing.assert_frame_equal(pd.read_parquet(path), frame)
+
+
 def test_a_name_that_ends_in_a_unit_has_that_unit():
     endings = {"_B": "B", "_MBps": "MB/s", "_s": "s", "_us": "us", "_percent": "%", "_share": "1"}
     for column in RUN_COLUMNS + INTERVAL_COLUMNS:
@@ -291,13 +300,13 @@ def test_only_a_dead_writers_temporary_files_are_removed(stored):
 def test_a_reader_sees_the_old_file_until_the_new_one_is_complete(stored, monkeypatch):
     before = stored.read_bytes()
 
-    def write_half(_table, sink, **_options):
+    def write_half(_table, sink):
         sink.write(before[: len(before) // 2])
         sink.flush()
         assert stored.read_bytes() == before
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(frames.pyarrow.parquet, "write_table", write_half)
+    monkeypatch.setattr(frames, "_write_table", write_half)
     with refused(NetlabError, "E-RESULTS-006", match="cannot write .*: No space left on device"):
         write_atomically(frame_of([]), stored, RUN_COLUMNS)
     assert stored.read_bytes() == before
@@ -305,6 +314,23 @@ def test_a_reader_sees_the_old_file_until_the_new_one_is_complete(stored, monkey
 
 
 # The store.
+
+
+def test_parts_of_before_with_arrows_own_schema_are_read_beside_others(tmp_path):
+    before, now = (tmp_path / "runs" / f"{name}.parquet" for name in ("a", "b"))
+    for path, sent_B in ((before, 2**62 + 1), (now, None)):
+        write_atomically(frame_of([record(sent_B=sent_B)]), path, RUN_COLUMNS)
+    table = pyarrow.parquet.read_table(before)
+    texts = [pyarrow.large_string() if kind == "string" else kind for kind in table.schema.types]
+    fields = zip(table.column_names, texts, strict=True)
+    pyarrow.parquet.write_table(
+        table.cast(pyarrow.schema(fields, metadata=table.schema.metadata)), before
+    )
+    expected = frame_of([record(sent_B=2**62 + 1), record(sent_B=None)])
+    whole = frames.frame_of_parts({path: frames.raw(path) for path in (before, now)}, RUN_COLUMNS)
+    pd.testing.assert_frame_equal(whole, expected)
+    stored = Store(tmp_path).records(only=("flags", "sent_B"))
+    assert list(stored["sent_B"].fillna(0)) == [2**62 + 1, 0]
 
 
 def interval_frame(run_id: str) -> pd.DataFrame:
