@@ -336,6 +336,16 @@ def controller_stopped(site: Site) -> Result:
     return site.finished(process)
 
 
+def controller_asleep(site: Site) -> Result:
+    """It stops for longer than the hosts wait, as a laptop whose lid is closed, and goes on."""
+    process = under_way(site, seconds=10)
+    site.signal_controller(signal.SIGSTOP)
+    for name in ADDRESSES:
+        until(lambda name=name: not site.processes(name), GONE_S)
+    site.signal_controller(signal.SIGCONT)
+    return site.finished(process)
+
+
 def two_controllers(site: Site, results: str) -> Result:
     first = under_way(site, seconds=300)
     into = ("--results", str(site.state / results), "--rounds", "1")
@@ -523,6 +533,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "a host becomes unreachable while it is reverted": lambda site: cut_at_record(site, "reverted"),
     "the SSH sessions of a host are killed": session_killed,
     "the controller is stopped": controller_stopped,
+    "the controller is stopped until the hosts have reverted, and goes on": controller_asleep,
     "both management links are down for 5 s": links_down_for_5_s,
     "the data link is cut": lambda site: data_link(site, 0),
     "the data link is down for 1 s": lambda site: data_link(site, 1),
