@@ -102,7 +102,7 @@ def run_fleet(
                 log_event(folder, "pass_started", number=attempt, jobs=len(left))
                 counts = f"{len(left)} of {len(plan.jobs)} jobs, {options.at_once} at a time"
                 say(f"pass {attempt}: {counts}")
-                _pass(folder, watch)
+                _pass(plan, watch)
                 left = list(plan.remaining())
         finally:
             left = list(plan.remaining())
@@ -141,13 +141,16 @@ def open_campaign(
     return campaign
 
 
-def _pass(folder: Path, watch: Callable[[], None]) -> None:
+def _pass(plan: FleetPlan, watch: Callable[[], None]) -> None:
+    folder = plan.folder
+
     def started() -> int:
         return sum(event["event"] in ("job_started", "job_failed") for event in read_events(folder))
 
     before = started()
     code = _engine(folder, watch)
-    if code > 0 and _is_full(folder):
+    # a disk may have room for the record of a failure, and not for what a job measured
+    if (code > 0 or any(plan.remaining())) and _is_full(folder):
         reason = "no space is left on its file system, and jobs cannot record their results"
         remedy = "what they measured so far is complete: free some space and run it again"
         raise NetlabError(f"{printable(str(folder))}: {reason}; {remedy}", code="E-FLEET-066")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from netlab.core import gensink_path
 from netlab.errors import HostError
+from netlab.files.writing import replaced
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.job import main
 from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, read_plan
@@ -61,6 +62,9 @@ def measure(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
         fd = os.open(plan.folder / "holds.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.write(fd, f"{json.dumps(hold)}\n".encode())
         os.close(fd)
+        part_B = int(os.environ.get("SIMULATED_PART_B", "0"))
+        with replaced(plan.directory / f"{job.visit.visit_id}.part") as partial:
+            partial.write_bytes(bytes(part_B))
     return JobOutcome(measured=job.visit.runs)
 
 

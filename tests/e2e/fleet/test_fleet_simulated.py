@@ -179,6 +179,28 @@ def small_disk(tmp_path) -> Iterator[tuple[Path, tuple[str, ...]]]:
             holder.kill()
 
 
+def test_a_disk_with_room_for_failures_alone_ends_the_first_pass(small_disk, tmp_path, inventory):
+    disk, inside = small_disk
+    plan = planned(disk, inventory, "h000:h001,h002:h003")
+    argv = (*inside, sys.executable, simulated_job.__file__, str(tmp_path / "disk"))
+    fill = disk / "fill"
+    with contextlib.suppress(OSError), fill.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(512))
+    # of 116 KiB the engine and two records of failures take 67
+    os.truncate(fill, fill.stat().st_size - (116 << 10))
+    environment = {**os.environ, "SIMULATED_PART_B": str(128 << 10)}
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=WAIT_S, env=environment)
+    assert ran.returncode != 0
+    assert "disk/fleet: no space is left on its file system" in ran.stderr, ran.stderr
+    failed = events(plan, "job_failed")
+    assert len(failed) == len(plan.jobs) and len(events(plan, "pass_started")) == 1
+    assert all("No space left on device" in event["message"] for event in failed)
+    fill.unlink()
+    subprocess.run(argv, check=True, timeout=WAIT_S, env=environment)
+    assert not list(plan.remaining())
+
+
 def test_a_full_disk_is_named_and_the_same_command_completes_later(small_disk, tmp_path, inventory):
     disk, inside = small_disk
     plan = planned(disk, inventory, rounds=ROUNDS, blocks=BLOCKS)
