@@ -27,7 +27,7 @@ from netlab.analysis.effects import (
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.measured import Measured, computed_once, published_values
 from netlab.analysis.own_report import own_report
-from netlab.analysis.shares import of_stacks, stack_name
+from netlab.analysis.shares import LINKS, of_stacks, stack_name
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED, SLOW_START
@@ -141,10 +141,10 @@ MOST_BURSTS = 3
 
 
 def question(m: Measured) -> str:
-    """Headline of a report: shares, where every cell mixes stacks or RTTs, else the best."""
+    """Headline of a report: shares, where every cell mixes stacks, RTTs or links, else the best."""
     mixed = all(
         len(set(dealt(m.study.congestion_of(group)))) > 1
-        or len({flow.rtt_ms for flow in group.flows}) > 1
+        or len({(flow.rtt_ms, flow.over) for flow in group.flows}) > 1
         for group in m.study.run_groups()
     )
     return next(iter(sharing(m)), best(m)) if mixed else best(m)
@@ -153,7 +153,7 @@ def question(m: Measured) -> str:
 def sharing(m: Measured) -> tuple[str, ...]:
     """A sentence on the first stack of the cells that mix several: its largest and least share."""
     frame = of_stacks(m)
-    frame = frame[(frame["flows"] < frame["of_flows"]) & (frame["way"] == "forward")]
+    frame = frame[(frame["flows"] < frame["of_flows"]) & (frame["way"] != "reverse")]
     frame = frame[frame["disturbed"] == ""]
     if frame.empty:
         return ()
@@ -166,9 +166,14 @@ def sharing(m: Measured) -> tuple[str, ...]:
     relative = own["share_percent"] / own["equal"]
     parts = [_share_of(m, own.loc[at]) for at in (relative.idxmax(), relative.idxmin())]
     reach = f"{parts[0]} to {parts[1]}" if len(own) > 1 else parts[0]
+    name, several = stack_name(control), counted(len(own), "cell")
+    whose, of = f"{name}'s share of the bytes", "all flows"
+    if own["way"].isin(LINKS.values()).any():
+        whose, of = f"The share of {name} in the bytes of a link", "the flows of that link"
+        several = counted(len(own), "link")
     return (
-        f"{stack_name(control)}'s share of the bytes is {reach}: more than an equal share of all "
-        f"flows in {more} and less in {less} of {counted(len(own), 'cell')}.",
+        f"{whose} is {reach}: more than an equal share of {of} in {more} and less in {less} of "
+        f"{several}.",
     )
 
 
@@ -177,6 +182,7 @@ def _share_of(m: Measured, row: pd.Series) -> str:
     figures = (row[f"share_{end}percent"] for end in ("", "low_", "high_"))
     share = printed.with_interval(*figures)
     where = printed.where(row.to_dict(), printed.tuning_labels(m.cells, m.study))
+    where += f", {row['way']}" if row["way"] in LINKS.values() else ""
     return f"{share} % with {row['flows']} of {row['of_flows']} flows ({where})"
 
 

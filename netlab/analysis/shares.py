@@ -39,11 +39,24 @@ STACK_NAMES = {
 }
 
 
+SPAN_NAMES = {
+    unequal.BOTH: "both links",
+    unequal.FIRST: "the first link",
+    unequal.SECOND: "the second link",
+}
+
+LINKS = {unequal.FIRST: "first link", unequal.SECOND: "second link"}
+WAYS = ("forward", "reverse", *LINKS.values())
+"""What the flows of a run share: a direction, or each of two links in a row."""
+
+
 def stack_name(congestion: str) -> str:
     """Usual name of a congestion control, also of a study's own, such as ``fast-small``."""
-    name, _, rtt = congestion.partition("@")
+    name, _, own = congestion.partition("@")
     shown = STACK_NAMES.get(name.partition("-")[0], name)
-    return f"{shown} at {rtt.removesuffix('ms')} ms" if rtt else shown
+    if own in SPAN_NAMES:
+        return f"{shown} over {SPAN_NAMES[own]}"
+    return f"{shown} at {own.removesuffix('ms')} ms" if own else shown
 
 
 def stack_of_stream(congestion: str, stream: int) -> str:
@@ -75,10 +88,11 @@ JAIN_COLUMNS = (
 def of_streams(m: Measured) -> pd.DataFrame:
     """Goodput and share of every stream of every run of several streams, within its window.
 
-    ``control`` is the congestion control, of a flow with a round trip of its own ``cubic@50ms``.
-    Where flows start or end within a run, of the time in which all are on. A direction (``way``)
-    is shared for itself. Runs that broke off are left out, and those of a generator that does not
-    count each stream.
+    ``control`` is the congestion control, of a flow with a round trip of its own ``cubic@50ms``,
+    with links of its own ``cubic@first``. Where flows start or end within a run, of the time in
+    which all are on. A direction (``way``) is shared for itself; where flows pass one of two links
+    alone, so is each link, and a flow over both has a row of each. Runs that broke off are left
+    out, and those of a generator that does not count each stream.
     """
     if m.samples is None:
         return pd.DataFrame(columns=list(STREAM_COLUMNS))
@@ -91,18 +105,18 @@ def of_streams(m: Measured) -> pd.DataFrame:
         parts.append(inside.groupby(keys, as_index=False)[["bytes", "interval_s"]].sum())
     sums = pd.concat(parts).sort_values(keys, ignore_index=True)
     sums = sums.merge(several[["run_id", *CELL_KEYS, "round", "congestion", "flows"]], on="run_id")
-    of_way = sums.groupby(["run_id", "direction"])
-    counted = of_way["stream"].transform("size") == sums["streams"]
-    total_B = of_way["bytes"].transform("sum")
-    sums = sums[counted & (total_B > 0) & (sums["interval_s"] > 0)]
+    of_direction = sums.groupby(["run_id", "direction"])["stream"]
+    counted = of_direction.transform("size") == sums["streams"]
+    sums = _by_link(sums[counted & (sums["interval_s"] > 0)])
+    total_B = sums.groupby(["run_id", "way"])["bytes"].transform("sum")
+    sums, total_B = sums[total_B > 0], total_B[total_B > 0]
     # a record of another tool may name none
     of = {name: dealt(name) or (name,) for name in sums["congestion"].unique()}
-    rtts = {text: _rtts(text) for text in sums["flows"].unique()}
+    own = {text: _own(text) for text in sums["flows"].unique()}
     names = zip(sums["congestion"], sums["flows"], sums["stream"], strict=True)
     frame = sums.assign(
-        way=sums["direction"],
         control=[
-            of[name][stream % len(of[name])] + rtts[text][stream % len(rtts[text])]
+            of[name][stream % len(of[name])] + own[text][stream % len(own[text])]
             for name, text, stream in names
         ],
         goodput_MBps=sums["bytes"] / sums["interval_s"] / 1e6,
@@ -111,10 +125,31 @@ def of_streams(m: Measured) -> pd.DataFrame:
     return frame[list(STREAM_COLUMNS)].reset_index(drop=True)
 
 
-def _rtts(flows: str) -> list[str]:
-    """Round trip of each stream as its ``control`` has it; empty where it is the path's."""
+def _own(flows: str) -> list[str]:
+    """Round trip or links of each stream as its ``control`` has them; empty if it has the path's"""
     each = unequal.each(unequal.from_text(flows))
+    if unequal.has_spans(each):
+        return [f"@{one.over}" for one in each]
     return [f"@{one.rtt_ms:g}ms" if one.rtt_ms is not None else "" for one in each] or [""]
+
+
+def _by_link(streams: pd.DataFrame) -> pd.DataFrame:
+    """Streams with their ``way``: the direction, or one row for each of two links that they pass"""
+    plans = {text: unequal.each(unequal.from_text(text)) for text in streams["flows"].unique()}
+    spans = {text: [f.over for f in of] for text, of in plans.items() if unequal.has_spans(of)}
+    if not spans:
+        return streams.assign(way=streams["direction"])
+    over = np.array(
+        [
+            spans[text][stream % len(spans[text])] if text in spans else ""
+            for text, stream in zip(streams["flows"], streams["stream"], strict=True)
+        ]
+    )
+    whole = streams[over == ""]
+    parts = [whole.assign(way=whole["direction"])]
+    for hop, way in LINKS.items():
+        parts.append(streams[(over == hop) | (over == unequal.BOTH)].assign(way=way))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _together(intervals: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -149,7 +184,7 @@ def _counted(m: Measured) -> pd.DataFrame:
     frame = streams[streams["run_id"].isin(of_run.index)]
     cell = frame["run_id"].map(of_run["cell"]).to_numpy(dtype=int)
     return frame.assign(
-        place=2 * cell + (frame["way"] == "reverse").to_numpy(dtype=int),
+        place=len(WAYS) * cell + frame["way"].map(WAYS.index).to_numpy(dtype=int),
         disturbed=frame["run_id"].map(of_run["disturbed"]),
     ).sort_values("place", kind="stable", ignore_index=True)
 
@@ -185,9 +220,9 @@ def _figures(
 def _rows_of(m: Measured, frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Figures by ``place`` as rows with their cell and direction, and these columns."""
     frame = frame.reset_index()
-    cells = m.cells[list(CELL_KEYS)].iloc[frame["place"] // 2].reset_index(drop=True)
-    ways = np.array(["forward", "reverse"], dtype=object)
-    frame = frame.assign(way=ways[frame["place"] % 2], **dict(cells.items()))
+    cells = m.cells[list(CELL_KEYS)].iloc[frame["place"] // len(WAYS)].reset_index(drop=True)
+    ways = np.array(WAYS, dtype=object)
+    frame = frame.assign(way=ways[frame["place"] % len(WAYS)], **dict(cells.items()))
     return frame[list(columns)]
 
 
@@ -278,7 +313,7 @@ def of_newcomers(m: Measured) -> pd.DataFrame:
         key = (*part[list(CELL_KEYS)].iloc[0], part["way"].iloc[0])
         flows = unequal.from_text(runs["flows"][part["run_id"].iloc[0]])
         disturbed, of_flows = str(part["disturbed"].iloc[0]), part["stream"].nunique()
-        if len({f.start_s for f in flows}) < 2:
+        if len({f.start_s for f in flows}) < 2 or key[-1] in LINKS.values():
             continue
         begun = {
             run_id: _rates_of(m, str(run_id), key[-1], runs["rtt_us"][run_id])
@@ -343,20 +378,30 @@ def _rates_of(m: Measured, run_id: str, way: str, rtt_us: float) -> pd.DataFrame
 def of_runs(m: Measured) -> pd.DataFrame:
     """Share of each stack in every run, one column a stack, by ``run_id``; the first direction's.
 
-    Of cells of mixed stacks alone: ``share_bbr_percent``.
+    Of cells of mixed stacks alone: ``share_bbr_percent``; of each of two links in a row
+    ``share_cubic_both_of_first_percent``.
     """
     streams = of_streams(m)
-    streams = streams[streams["way"] == "forward"]
-    mixed = streams.groupby("run_id")["control"].transform("nunique") > 1
-    wide = streams[mixed].pivot_table(
-        index="run_id", columns="control", values="share_percent", aggfunc="sum"
+    streams = streams[streams["way"] != "reverse"]
+    mixed = streams.groupby(["run_id", "way"])["control"].transform("nunique") > 1
+    wide = streams[mixed].assign(
+        column=[
+            share_column(str(control), of=OF_LINK.get(way, ""))
+            for control, way in streams.loc[mixed, ["control", "way"]].to_numpy()
+        ]
     )
-    return wide.rename(columns=share_column)
+    return wide.pivot_table(
+        index="run_id", columns="column", values="share_percent", aggfunc="sum", sort=False
+    )
 
 
-def share_column(control: str) -> str:
+OF_LINK = {way: f"_of_{hop}" for hop, way in LINKS.items()}
+"""Ends of the names of columns of each of two links."""
+
+
+def share_column(control: str, end: str = "", of: str = "") -> str:
     """Name of the column of a share: ``share_bbr_percent``, ``share_cubic_50ms_percent``."""
-    return f"share_{control.replace('@', '_')}_percent"
+    return f"share_{control.replace('@', '_')}{of}{end}_percent"
 
 
 ENDS = ("low", "high")
@@ -367,16 +412,19 @@ OF_CELLS = ("jain_index", "jain_low", "jain_high")
 def with_shares(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
     """Cells with Jain's index and the share of each stack, with intervals, where they have them."""
     keys, known, units = list(CELL_KEYS), of_jain(m), cells.attrs.get("units")
-    known = known[(known["way"] == "forward") & (known["disturbed"] == "")]
+    known = known[(known["way"] != "reverse") & (known["disturbed"] == "")]
     if known.empty:
         return cells
-    frame = cells.join(known.set_index(keys)[list(OF_CELLS)], on=keys)
-    stacks = of_stacks(m)
-    stacks = stacks[(stacks["way"] == "forward") & (stacks["disturbed"] == "")]
+    stacks, frame = of_stacks(m), cells
+    stacks = stacks[(stacks["way"] != "reverse") & (stacks["disturbed"] == "")]
     stacks = stacks[stacks["flows"] < stacks["of_flows"]]
-    for control, part in stacks.groupby("control", sort=False):
-        names = {"share_percent": share_column(str(control))}
-        names |= {f"share_{end}_percent": share_column(f"{control}_{end}") for end in ENDS}
+    for way, part in known.groupby("way", sort=False):
+        names = {name: name + OF_LINK.get(str(way), "") for name in OF_CELLS}
+        frame = frame.join(part.set_index(keys)[list(names)].rename(columns=names), on=keys)
+    for (control, way), part in stacks.groupby(["control", "way"], sort=False):
+        of = OF_LINK.get(str(way), "")
+        names = {"share_percent": share_column(str(control), of=of)}
+        names |= {f"share_{e}_percent": share_column(str(control), f"_{e}", of) for e in ENDS}
         frame = frame.join(part.set_index(keys)[list(names)].rename(columns=names), on=keys)
     return frame if units is None else with_units(frame)
 
@@ -419,11 +467,18 @@ class OverTime:
     jain_index: float
     rates: pd.DataFrame
     flows: tuple[PlannedFlow, ...] = ()
+    way: str = "forward"
 
     @property
     def newcomers(self) -> bool:
-        """True if flows start after others."""
-        return len({flow.start_s for flow in self.flows}) > 1
+        """True if flows start after others on links that all pass."""
+        late = len({flow.start_s for flow in self.flows}) > 1
+        return late and not unequal.has_spans(self.flows)
+
+    def index_text(self) -> str:
+        """``index 0.83``, or that of the less even one of two links."""
+        of = f" of the {self.way}" if self.way in LINKS.values() else ""
+        return f"index {self.jain_index:.2f}{of}"
 
 
 def timelines_of(m: Measured, group: str) -> list[OverTime]:
@@ -433,18 +488,22 @@ def timelines_of(m: Measured, group: str) -> list[OverTime]:
     if m.samples is None:
         return drawn
     known, streams = (
-        frame[(frame["group"] == group) & (frame["way"] == "forward")] for frame in (known, streams)
+        frame[(frame["group"] == group) & (frame["way"] != "reverse")] for frame in (known, streams)
     )
+    known = known.sort_values("jain_index", kind="stable").drop_duplicates([*CELL_KEYS])
     of_cells, runs = streams.groupby(list(CELL_KEYS)), m.runs.set_index("run_id")
     for cell in known.nsmallest(MOST_OVER_TIME, "jain_index").sort_index().to_dict("records"):
-        part = of_cells.get_group(tuple(cell[name] for name in CELL_KEYS))
+        whole = of_cells.get_group(tuple(cell[name] for name in CELL_KEYS))
+        part = whole[whole["way"] == cell["way"]]
         wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
         indices = pd.Series(np.atleast_1d(jain(wide.to_numpy())), wide.index)
         run_id = str((indices - cell["jain_index"]).abs().idxmin())
         rates = _rates_of(m, run_id, "forward", runs["rtt_us"][run_id])
         if len(rates) > 1:
-            controls = part[part["run_id"] == run_id].sort_values("stream")["control"]
+            own = whole[whole["run_id"] == run_id].drop_duplicates("stream")
+            controls = own.sort_values("stream")["control"]
             key = tuple(cell[name] for name in CELL_KEYS)
             flows = unequal.from_text(runs["flows"][run_id])
-            drawn.append(OverTime(key, run_id, tuple(controls), indices[run_id], rates, flows))
+            index = float(indices[run_id])
+            drawn.append(OverTime(key, run_id, tuple(controls), index, rates, flows, cell["way"]))
     return drawn

@@ -181,11 +181,10 @@ def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], gro
             style = {"color": styles[control]["color"], "linestyle": styles[control]["linestyle"]}
             line = one.rates[stream]
             ax.plot(line.index, line, linewidth=1.1, alpha=0.85, **style)
-        ax.set_title(f"{labels[one.key]}\nindex {one.jain_index:.2f}", fontsize=8)
+        ax.set_title(f"{labels[one.key]}\n{one.index_text()}", fontsize=8)
         ends = one.rates.drop(columns="jain").iloc[-1]
         words.append(
-            f"{labels[one.key]}: index {one.jain_index:.2f}, at the end "
-            f"{printed.reach(ends)} Mb/s a stream"
+            f"{labels[one.key]}: {one.index_text()}, at the end {printed.reach(ends)} Mb/s a stream"
         )
     top = max(float(np.nanmax(one.rates.drop(columns="jain").to_numpy())) for one in found)
     axes[0][0].set_ylim(0, 1.06 * top or 1.0)

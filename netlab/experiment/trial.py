@@ -24,7 +24,13 @@ from netlab.lab.lab import Lab
 from netlab.measure.bottleneck import ONE_SLAVE, bottleneck
 from netlab.measure.exchange import Cross, Emulated, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import LIMITS, flags_of, foreign_load
-from netlab.measure.ledger import audit, audit_path, one_machine, with_controller
+from netlab.measure.ledger import (
+    audit,
+    audit_links,
+    audit_path,
+    one_machine,
+    with_controller,
+)
 from netlab.measure.record import (
     RunSetting,
     datagram_notes,
@@ -32,13 +38,16 @@ from netlab.measure.record import (
     probe_fault,
     record,
     trace_rows,
+    with_fullest_link,
     with_upper_bound,
 )
 from netlab.measure.segment import packet_size, tcp_rtt_s
+from netlab.measure.spans import Spans
 from netlab.measure.steadiness import cut, may_be_halved, unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
 from netlab.study import flows as unequal
+from netlab.study.flows import HOPS
 from netlab.study.groups import DRAIN_S, FILL_PACKET, WARMUP_RTTS, sends_datagrams
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Run, Visit
@@ -82,6 +91,8 @@ class Emulation:
                 if own_rtts:
                     part = ms / path_ms if path_ms else 0.5
                     self.emulator.delay_flows(direction, unequal.delays(group.flows, part))
+            if unequal.has_spans(group.flows):
+                self.emulator.lead_flows(*(unequal.ports_over(group.flows, h) for h in HOPS))
             if group.force_loss_at_s is not None:
                 # The start that both ends share is the sink's; the first data packet of the sender
                 # reaches the emulator one way later.
@@ -96,6 +107,8 @@ class Emulation:
             if own_rtts:
                 for direction in ("ab", "ba"):
                     self.emulator.delay_flows(direction, unequal.delays((), 0.0))
+            if unequal.has_spans(group.flows):
+                self.emulator.lead_flows(*(unequal.ports_over((), hop) for hop in HOPS))
             if group.force_loss_at_s is not None:
                 self.emulator.forget_losses(forward)
 
@@ -231,13 +244,19 @@ def probe_request(study: Study, timing: Timing) -> Request:
 def link_MBps(study: Study, path: str, group: Group) -> float | None:
     """Link rate of a path for the runs of a group, 10^6 B/s of frames; None when unknown.
 
-    The mean of both directions where both carry data.
+    The mean of both directions where both carry data; of two links in a row the slower one's.
     """
     at = study.path(path)
     both = at.link.shaped_Mbps if at.link is not None else (None, None)
     rates = [*both] if group.direction == "<->" else [both[group.sender != at.ends[0].host]]
     known = [rate for rate in rates if rate is not None]
     return at.link_MBps if len(known) < len(rates) else sum(known) / len(known) / 8
+
+
+def spans_of(study: Study, path: str, group: Group) -> Spans | None:
+    """Two links in a row of which flows of a group pass one alone; None without such flows."""
+    at = study.path(path)
+    return Spans.of(at.link, group.flows, back=group.sender != at.ends[0].host)
 
 
 def link_burst_B(study: Study, path: str, group: Group) -> int:
@@ -269,11 +288,12 @@ def setting_of(
     """
     bus = path_bus(study, path, facts)
     stated_MBps = link_MBps(study, path, group)
+    spans = spans_of(study, path, group)
     slave_MBps, slave = (None, "") if stated_MBps else _slave(facts, streams)
     return RunSetting(
         mtu_B=mtu_B,
         bus_MBps=bus.bandwidth_MBps if bus else None,
-        link_MBps=stated_MBps or slave_MBps,
+        link_MBps=None if spans else stated_MBps or slave_MBps,
         link_source=slave,
         memory_MBps=memory_MBps,
         bus_shared=bus is not None and bus.shared,
@@ -284,6 +304,7 @@ def setting_of(
         datagram_B=datagram_B,
         cross_B=group.cross_udp_B if group.cross_udp_Mbps else None,
         burst_B=link_burst_B(study, path, group),
+        spans=spans,
     )
 
 
@@ -334,6 +355,8 @@ def measured(
     whole = setting.whole_datagrams and group.generator == UDP
     if emulated is not None and (whole or outcome.cross is not None):
         audit_path(ledger, outcome, emulated)
+    if emulated is not None:
+        audit_links(ledger, emulated, over_one=unequal.has_spans(group.flows))
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
     row["rate_variation_percent"] = variation_percent(intervals)
@@ -342,8 +365,9 @@ def measured(
     step = None if forced else unsteady(cut_intervals, halved=may_be_halved(row))
     foreign = foreign_load(outcome, emulated)
     largest = foreign.largest if foreign else ""
+    judged = with_upper_bound(row, setting, both=len(outcome.flows) == 2)
     flags = flags_of(
-        with_upper_bound(row, setting, both=len(outcome.flows) == 2),
+        with_fullest_link(judged, setting, outcome.flows[0], emulated),
         outcome,
         ledger.problems,
         drift,

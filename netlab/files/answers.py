@@ -242,7 +242,8 @@ _DIRECTION = _object(
             "burst_B policer loss_ppb enter_bad_ppb leave_bad_ppb bad_loss_ppb reorder_ppb "
             "reorder_us discipline target_us interval_us "
             "in_reads in_packets in_data_packets in_datagrams "
-            "in_bytes out_writes out_packets out_datagrams out_bytes reordered marked queue_B "
+            "in_bytes out_writes out_packets out_datagrams out_bytes passed_packets passed_bytes "
+            "reordered marked queue_B "
             "queue_packets max_queue_B max_queue_packets stored_packets stored_B memory_B "
             "max_memory_B",
         ),
@@ -252,23 +253,29 @@ _DIRECTION = _object(
         "lateness": _LATENESS,
     }
 )
-_QUEUES = "queue_B queue_packets dropped"
+_LINK = cs.list_schema(_DIRECTION, strict=True, min_length=2, max_length=2)
+
+
+def _queues(*links: str) -> dict[str, Schema]:
+    """Samples of the queues of links."""
+    names = (f"{link}_{queue}" for link in links for queue in ("queue_B", "queue_packets"))
+    return _of(_list(COUNT), " ".join([*names, *(f"{link}_dropped" for link in links)]))
+
+
 _EMULATION = {
     "final": FLAG,
     **_of(TIME, "t_ns elapsed_ns busy_max_ns wake_ns"),
     "flags": _list(TEXT),
     "process": _object(_of(COUNT, "user_us system_us waited_us")),
-    "directions": cs.list_schema(_DIRECTION, strict=True, min_length=2, max_length=2),
+    "directions": _LINK,
     "samples": _known(
         _object(
             {
                 "interval_ms": COUNT,
                 **_of(_list(TIME), "t_ns cpu_us"),
-                **_of(
-                    _list(COUNT),
-                    " ".join(f"{w}_{q}" for w in ("ab", "ba") for q in _QUEUES.split()),
-                ),
-            }
+                **_queues("ab", "ba"),
+            },
+            _queues("ab_second", "ba_second"),
         )
     ),
 }
@@ -384,7 +391,7 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
     "loaded": (_of(TEXT, "name cc sha256") | {"revision": COUNT}, {}),
     "unloaded": ({"name": TEXT}, {}),
     "opened": ({"t_ns": TIME}, {}),
-    "emulation": (_EMULATION, {}),
+    "emulation": (_EMULATION, {"second": _LINK}),
     "copyrate": (_of(COUNT, "hot_Bps cold_Bps"), {}),
     # scripts of netlab that run a tool, or set a route
     **dict.fromkeys(("taken", "started", "applied", "refused"), ({}, {})),

@@ -38,6 +38,9 @@ Places = tuple[tuple[str, str], tuple[str, str]]
 """Namespace and device of both ends of a path."""
 
 
+SEEDS_OF_LINK = 2**60
+"""Between the seeds of two links in a row."""
+
 MANAGED_PACKETS = 10_240
 """Limit of a queue with a discipline where the study states none, as RFC 8290 has it."""
 
@@ -106,27 +109,35 @@ class EmulatorSettings:
     ways: tuple[WaySettings, WaySettings]
     traces: tuple[str, str] = ("", "")
     """Lines of the trace of each direction; empty without one."""
+    second: tuple[WaySettings, WaySettings] | None = None
+    """The same of a second link; None of a path of one."""
 
     @classmethod
     def of(cls, emulator: Emulator, flow_rtt_ms: float | None = None) -> Self:
         """Settings for a path whose flows have round trips of up to so much of their own."""
-        pairs = zip(emulator.ways, emulator.each_way_ms, strict=True)
-        # an independent random sequence for each direction
-        there, back = (
-            WaySettings.of(way, delay_ms, 2 * emulator.seed + index, flow_rtt_ms)
-            for index, (way, delay_ms) in enumerate(pairs)
-        )
+        links = []
+        for hop, link in enumerate(emulator.links):
+            # an independent random sequence for each link and direction
+            seed = 2 * emulator.seed + hop * SEEDS_OF_LINK
+            there, back = (
+                WaySettings.of(way, delay_ms, seed + index, flow_rtt_ms)
+                for index, (way, delay_ms) in enumerate(
+                    zip(link.ways, link.each_way_ms, strict=True)
+                )
+            )
+            links.append((there, back))
         first, second = (
             "".join(f"{ms}\n" for ms in way.trace.lines) if way.trace else ""
             for way in emulator.ways
         )
-        return cls((there, back), (first, second))
+        return cls(links[0], (first, second), *links[1:])
 
     def requests(self) -> list[str]:
         lines = []
-        for direction, way in zip(("ab", "ba"), self.ways, strict=True):
-            words = " ".join(f"{key}={value}" for key, value in asdict(way).items())
-            lines.append(f"set direction={direction} {words}")
+        for hop, ways in (("", self.ways), (" hop=2", self.second or ())):
+            for direction, way in zip(("ab", "ba"), ways, strict=False):
+                words = " ".join(f"{key}={value}" for key, value in asdict(way).items())
+                lines.append(f"set direction={direction}{hop} {words}")
         return lines
 
 
@@ -155,6 +166,10 @@ class LabEmulator:
     def delay_flows(self, direction: str, flows: str) -> None:
         """Delay flows by their source ports in place of the direction's delay; ``-``: none."""
         self._ask(f"set direction={direction} flows={flows}", "set")
+
+    def lead_flows(self, first: str, second: str) -> None:
+        """Lead flows of these source ports over one of two links alone; ``-``: none."""
+        self._ask(f"span first={first} second={second}", "set")
 
     def forget_losses(self, direction: str) -> None:
         self._ask(f"set direction={direction} drop_at=0", "set")
@@ -286,6 +301,7 @@ def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
         "netem marks no packets by its queue": emulator.mark_above_B,
         "netem follows no trace of a rate": emulator.trace,
         "netem is set alike in both directions": emulator.reverse,
+        "netem emulates one link, not two in a row": emulator.second,
         "the disciplines of its queue differ by kernel": emulator.queue_discipline != "fifo",
         "netlab counts the packets of a burst of losses itself": emulator.loss_burst_packets,
         "its bucket is a frame and 4 ms of the rate, and it queues what finds no tokens": (

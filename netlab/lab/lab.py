@@ -104,7 +104,7 @@ def set_up_commands(
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     ends = plan.ends(host)
     yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
-    if any(path.delays_flows for path in plan.paths):
+    if any(path.knows_flows for path in plan.paths):
         yield inside(namespace, ("sh", "-c", RESERVE_PORTS, "reserve", FLOW_PORTS)), []
     lines = ["link set dev lo up"]
     for end, settings in ends:

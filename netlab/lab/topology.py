@@ -64,9 +64,11 @@ class LabPath:
         return "netem" if self.netem is not None else None
 
     @property
-    def delays_flows(self) -> bool:
-        """True if flows of it have round trips of their own."""
-        return self.emulator is not None and self.emulator.ways[0].flow_delay_max_us > 0
+    def knows_flows(self) -> bool:
+        """True if flows of it have round trips of their own, or may have links of their own."""
+        if self.emulator is None:
+            return False
+        return self.emulator.second is not None or self.emulator.ways[0].flow_delay_max_us > 0
 
     def tc_lines(self, host: str) -> list[str]:
         lines = []

@@ -138,7 +138,10 @@ class LongPath:
         )
         inside = of_run[of_run["in_window"]]
         until_s = (inside if len(inside) else of_run)["t_s"].max()
-        of_run, queue = (table[table["direction"] == "forward"] for table in (of_run, queue))
+        of_run = of_run[of_run["direction"] == "forward"]
+        # bytes that wait on the way, before both of two links
+        queue = queue[queue["direction"].str.startswith("forward")]
+        queue = queue.groupby("t_s", as_index=False)["queue_B"].sum()
         of_run, trace, queue = (table[table["t_s"] <= until_s] for table in (of_run, trace, queue))
         values = {
             "goodput": of_run.assign(value=of_run["bytes"] * 8e-6 / of_run["interval_s"]),

@@ -560,6 +560,10 @@ LATE_ONE_IN = 100
 """Lateness of an emulator: a bound that all but one in this many writes met."""
 
 
+HOPS_OF_REPORT = ("directions", "second")
+"""Keys of a report, one a link of the path in a row."""
+
+
 @dataclass(frozen=True)
 class Emulated:
     """One run from the point of view of the emulator between its ends."""
@@ -570,20 +574,35 @@ class Emulated:
     longest_rtt_us: float = 0.0
     """Of flows with round trips of their own."""
 
-    def _ways(self) -> Iterator[tuple[str, dict, dict]]:
-        """Name, before and after of each direction, the run's forward one first."""
+    def ways(self, hop: int = 0) -> Iterator[tuple[str, dict, dict]]:
+        """Name, before and after of each direction of a link, the run's forward one first."""
+        part = HOPS_OF_REPORT[hop]
         for index in (0, 1) if self.forward == "ab" else (1, 0):
-            then, now = (report["directions"][index] for report in (self.before, self.after))
+            then, now = (report[part][index] for report in (self.before, self.after))
             yield now["direction"], then, now
+
+    @property
+    def hops(self) -> range:
+        """Links in a row: one or two."""
+        return range(sum(part in self.after for part in HOPS_OF_REPORT))
+
+    def _ways(self) -> Iterator[tuple[str, dict, dict]]:
+        """Each direction of all links."""
+        return (way for hop in self.hops for way in self.ways(hop))
 
     def _grown(self, name: str) -> int:
         return sum(now[name] - then[name] for _, then, now in self._ways())
 
     def datagrams(self) -> Iterator[tuple[int, int]]:
         """Datagrams that reached the emulator and left it in the run, of each direction."""
-        for _, then, now in self._ways():
-            counts = (now[name] - then[name] for name in ("in_datagrams", "out_datagrams"))
-            yield next(counts), next(counts)
+        for links in zip(*map(self.ways, self.hops), strict=True):
+            # the second end's packets pass the second link first
+            in_order = links if links[0][0] == "ab" else links[::-1]
+            (_, then, now), (_, then_out, now_out) = in_order[0], in_order[-1]
+            yield (
+                now["in_datagrams"] - then["in_datagrams"],
+                now_out["out_datagrams"] - then_out["out_datagrams"],
+            )
 
     def dropped(self, why: str | None = None) -> int:
         """Packets dropped in the run, for one reason or for all, both directions."""
@@ -598,6 +617,16 @@ class Emulated:
     def rtt_us(self) -> float:
         """Configured round-trip time of the emulator, without queueing, or the longest of flows."""
         return self.longest_rtt_us or float(sum(now["delay_us"] for _, _, now in self._ways()))
+
+    @property
+    def queue_s(self) -> float:
+        """Time in the deepest queues of all links of a direction."""
+        of_way: dict[str, float] = {}
+        for way, _, now in self._ways():
+            bytes_per_s = now["rate_bps"] / 8
+            wait_s = now["max_queue_B"] / bytes_per_s if bytes_per_s else 0.0
+            of_way[way] = of_way.get(way, 0.0) + wait_s
+        return max(of_way.values())
 
     @property
     def late_us(self) -> float | None:
@@ -659,8 +688,9 @@ class Emulated:
         cpu_us = self.cpu_us(self.before["t_ns"], self.after["t_ns"])
         return {
             "path_rtt_us": self.rtt_us,
-            "path_packets": self._grown("in_packets"),
-            "path_B": self._grown("in_bytes"),
+            # a packet that passes both links counts once
+            "path_packets": self._grown("in_packets") - self._grown("passed_packets"),
+            "path_B": self._grown("in_bytes") - self._grown("passed_bytes"),
             "path_drops": self.dropped(),
             "path_datagram_drops": sum(taken - left for taken, left in self.datagrams()),
             "path_queue_drops": self.dropped("queue"),
@@ -682,14 +712,18 @@ class Emulated:
         if not t_ns.size or not flows[0].sink["t_go_ns"]:
             return []
         parts = []
-        for direction, (way, then, _) in zip(("forward", "reverse"), self._ways(), strict=True):
-            dropped = np.asarray(samples[f"{way}_dropped"], dtype=np.int64)
-            queues = ("queue_B", "queue_packets")
-            columns = {
-                "t_s": t_s,
-                **{name: np.asarray(samples[f"{way}_{name}"], np.int64) for name in queues},
-                "drops": np.diff(dropped, prepend=sum(then["dropped"].values())),
-            }
-            begun = {key: values[t_s >= 0] for key, values in columns.items()}
-            parts.append({"run_id": run_id, "direction": direction, **begun})
+        for hop, of in zip(self.hops, ("", " second"), strict=False):
+            for direction, (way, then, _) in zip(
+                ("forward", "reverse"), self.ways(hop), strict=True
+            ):
+                link = way + of.replace(" ", "_")
+                dropped = np.asarray(samples[f"{link}_dropped"], dtype=np.int64)
+                queues = ("queue_B", "queue_packets")
+                columns = {
+                    "t_s": t_s,
+                    **{name: np.asarray(samples[f"{link}_{name}"], np.int64) for name in queues},
+                    "drops": np.diff(dropped, prepend=sum(then["dropped"].values())),
+                }
+                begun = {key: values[t_s >= 0] for key, values in columns.items()}
+                parts.append({"run_id": run_id, "direction": direction + of, **begun})
         return parts

@@ -10,6 +10,7 @@ import numpy as np
 from netlab.errors import check
 from netlab.measure.exchange import Direction
 from netlab.measure.ledger import datagram_B
+from netlab.measure.spans import Spans
 
 STALL_S = 0.2
 """TCP's least retransmission timeout: a silence longer than it and the loaded RTT is a stall."""
@@ -40,9 +41,9 @@ Together = tuple[float, float] | None
 
 
 def stream_columns(
-    flows: Sequence[Direction], together_s: Together = None
+    flows: Sequence[Direction], together_s: Together = None, spans: Spans | None = None
 ) -> dict[str, float | int | None]:
-    """Index of the direction that shared less evenly, and all streams without a byte.
+    """Index of the direction or link that shared less evenly, and all streams without a byte.
 
     Of the time of the window in which all flows are on. None where a generator does not count each
     stream.
@@ -50,7 +51,8 @@ def stream_columns(
     counts = [moved for flow in flows if (moved := _moved(flow, together_s)[0]) is not None]
     if not counts or len(counts) < len(flows):
         return {"jain_index": None, "silent_streams": None}
-    indices = [float(jain(moved)) for moved in counts if moved.any()]
+    shared = [*counts] if spans is None else spans.by_link(counts[0])
+    indices = [float(jain(moved)) for moved in shared if moved.any()]
     return {
         "jain_index": min(indices, default=None),
         "silent_streams": int(sum((moved == 0).sum() for moved in counts)),
@@ -81,6 +83,7 @@ def loaded_rtt_s(row: dict) -> float:
     """Round trip through the deepest queue of a run: behind a lost segment nothing comes for it."""
     link_Bps = 1e6 * (row.get("link_MBps") or 0.0)
     queue_s = (row.get("path_queue_max_B") or 0) / link_Bps if link_Bps else 0.0
+    queue_s = row.get("path_queue_s") or queue_s  # of two links in a row
     path_s = (row.get("path_rtt_us") or 0.0) / 1e6 + queue_s
     seen_us = [row.get(name) or 0.0 for name in ("min_rtt_us", "rtt_us", "rtt_loaded_max_us")]
     return max(path_s, *(rtt_us / 1e6 for rtt_us in seen_us))

@@ -175,6 +175,42 @@ def audit_path(ledger: Ledger, outcome: RunOutcome, emulated: Emulated) -> None:
             )
 
 
+def audit_links(ledger: Ledger, emulated: Emulated, *, over_one: bool) -> None:
+    """Compare the packets that came to each emulated link with those that left it or were dropped.
+
+    Of two links in a row the second one has what the first one passed on, and more only where
+    flows pass one link alone (``over_one``).
+    """
+    came, passed = [], []
+    for hop in emulated.hops:
+        for direction, then, now in emulated.ways(hop):
+            grown = {
+                name: now[name] - then[name]
+                for name in ("in_packets", "out_packets", "stored_packets", "passed_packets")
+            }
+            dropped = sum(now["dropped"].values()) - sum(then["dropped"].values())
+            gone = grown["out_packets"] + dropped + grown["stored_packets"]
+            if grown["in_packets"] != gone:
+                ledger.problems.append(
+                    f"{grown['in_packets']} packets came to {_LINKS[hop]} ({direction}), and "
+                    f"{gone} left it, were dropped or wait"
+                )
+            came.append(((hop, direction), grown["in_packets"]))
+            passed.append(((hop, direction), grown["passed_packets"]))
+    counts, to_next = dict(came), dict(passed)
+    for (hop, direction), handed in to_next.items():
+        follows = hop == (0 if direction == "ab" else 1) and (1 - hop, direction) in counts
+        more = counts[1 - hop, direction] - handed if follows else 0
+        if more < 0 or (more > 0 and not over_one):
+            ledger.problems.append(
+                f"{_LINKS[hop]} passed {handed} packets on ({direction}), and "
+                f"{counts[1 - hop, direction]} came to the other one"
+            )
+
+
+_LINKS = ("the first link", "the second link")
+
+
 def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
     for what, side, key in (
         ("acknowledged", gen, "bytes_acked"),

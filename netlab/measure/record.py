@@ -24,6 +24,7 @@ from netlab.measure.exchange import (
 from netlab.measure.fairness import stream_columns
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
+from netlab.measure.spans import Spans
 from netlab.results import histogram
 from netlab.units import (
     HEADERS_B,
@@ -56,6 +57,8 @@ class RunSetting:
     burst_B: int = 0
     """Of a bucket of tokens: what may pass beside the rate of the link, all ways together."""
     cross_frames_MBps: float = 0.0
+    spans: Spans | None = None
+    """Two links in a row of which flows pass one alone; None where all pass the whole path."""
 
     @property
     def whole_datagrams(self) -> bool:
@@ -117,6 +120,29 @@ def with_upper_bound(row: dict, setting: RunSetting, both: bool) -> dict:
     top, kind = ceiling(replace(setting, memory_MBps=setting.hot_MBps), row["mss_B"], both)
     percent = _percent(row["goodput_MBps"], top)
     return {**row, "ceiling_MBps": top, "ceiling_kind": kind, "percent_of_ceiling": percent}
+
+
+def with_fullest_link(
+    row: dict, setting: RunSetting, flow: Direction, emulated: Emulated | None
+) -> dict:
+    """A record for its flags: of two links in a row the one that carried most of its rate.
+
+    ``path_queue_s`` is the time in the queues of both.
+    """
+    if emulated is not None and len(emulated.hops) > 1:
+        row = {**row, "path_queue_s": emulated.queue_s}
+    if setting.spans is None or row["ceiling_kind"] != "link":
+        return row
+    share, goodputs = _payload_of(setting, flow), _goodputs_MBps(flow)
+    cross_MBps = cross_frames_MBps(row.get("cross_goodput_MBps"), setting.cross_B, setting.mtu_B)
+    links = setting.spans.links(goodputs)
+    shares = (
+        (100 * had_MBps / (left_MBps * share), left_MBps * share)
+        for had_MBps, rate_MBps in links
+        if (left_MBps := rate_MBps - cross_MBps) > 0
+    )
+    percent, top = max(shares, default=(row["percent_of_ceiling"], row["ceiling_MBps"]))
+    return {**row, "ceiling_MBps": top, "percent_of_ceiling": percent}
 
 
 def bus_of_run(setting: RunSetting, both: bool) -> float | None:
@@ -255,6 +281,7 @@ def record(
         beside.get("cross_goodput_MBps"), setting.cross_B, setting.mtu_B
     )
     setting = replace(setting, cross_frames_MBps=frames_MBps)
+    setting = _with_spans(setting, flows[0])
     timed = [_timed(flow, setting.one_machine) for flow in flows]
     rates = [rate for rate, _, _ in timed]
     measured = [rate for rate in rates if rate is not None]
@@ -321,7 +348,7 @@ def record(
         "acked_B": _of_known(sum, _tcp(senders, "bytes_acked")),
         "tcp_received_B": _of_known(sum, _tcp(sinks, "bytes_received")),
         "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),
-        **stream_columns(flows, outcome.together_s),
+        **stream_columns(flows, outcome.together_s, setting.spans),
         "interface_tx_B": _interfaces(whole, "tx_bytes"),
         "interface_rx_B": _interfaces(whole, "rx_bytes"),
         "counter_wraps": _interfaces(whole, "wraps"),
@@ -380,6 +407,29 @@ def record(
         "percent_of_ceiling": _percent(total, top),
         **({} if emulated is None else emulated.columns(flows)),
     }
+
+
+def _with_spans(setting: RunSetting, flow: Direction) -> RunSetting:
+    """The setting with what flows over two links can have together as the rate of its link."""
+    if setting.spans is None:
+        return setting
+    share, goodputs = _payload_of(setting, flow), _goodputs_MBps(flow)
+    together_MBps = setting.spans.together_MBps(goodputs, share, setting.cross_frames_MBps)
+    return replace(setting, link_MBps=together_MBps, link_source=setting.spans.text())
+
+
+def _payload_of(setting: RunSetting, flow: Direction) -> float:
+    """Part of the frames of a direction that is payload."""
+    mss_B = _mean(_tcp(flow.gen["per_stream"], "mss_B")) or setting.mtu_B - HEADERS_B
+    return payload_share(setting.mtu_B, mss_B)
+
+
+def _goodputs_MBps(flow: Direction) -> list[float]:
+    """Goodput of each stream of a direction in its window; empty without a window."""
+    window = flow.sink.get("window") or {}
+    window_ns = (window.get("t1_ns") or 0) - (window.get("t0_ns") or 0)
+    streams = flow.sink["per_stream"] if window_ns > 0 else ()
+    return [(stream.get("window_bytes") or 0) / window_ns * 1e3 for stream in streams]
 
 
 def _percent(part: float | None, whole: float | None) -> float | None:

@@ -152,11 +152,12 @@ def _note(note: str, frame: pd.DataFrame) -> str:
 def _rows(m: Measured, frame: pd.DataFrame, row_of: Callable[[dict], dict]) -> pd.DataFrame:
     labels = printed.tuning_labels(m.cells, m.study)
     several, ways = frame["group"].nunique() > 1, frame["way"].nunique() > 1
+    header = "link" if frame["way"].isin(shares.LINKS.values()).any() else "direction"
     rows: list[dict[str, Any]] = []
     for row in frame.to_dict("records"):
         named = {"group": row["group"]} if several else {}
         named["cell"] = printed.where(row, labels)
-        named |= {"direction": row["way"]} if ways else {}
+        named |= {header: row["way"]} if ways else {}
         rows.append(named | row_of(row) | {"runs": row["n_runs"]})
     return pd.DataFrame(rows)
 

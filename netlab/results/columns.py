@@ -105,9 +105,9 @@ RUN_COLUMNS = _columns("""
                                              host as found, in the kernel
     congestion_source        string?   -     source of the congestion control: kernel, module or
                                              BPF, with version
-    flows                    string=   -     JSON: number, congestion control, pace, RTT and times
-                                             of flows that are unequal, dealt to the streams in
-                                             turn; empty without any
+    flows                    string=   -     JSON: number, congestion control, pace, RTT, links and
+                                             times of flows that are unequal, dealt to the streams
+                                             in turn; empty without any
     generator                string    -     program that sent and received: netlab or another
                                              tool; of datagrams udp, or of an imported run TOOL-udp
     generator_version        string?   -     version of the other tool at both ends
@@ -153,7 +153,7 @@ RUN_COLUMNS = _columns("""
     window_B                 Int64?    B     bytes the sinks read within the window
     jain_index               float64?  -     Jain's index of the bytes of each stream within the
                                              window, while all flows are on: 1 for equal shares;
-                                             the lower of directions
+                                             the lower of directions, or of two links
     silent_streams           Int64?    -     streams without a byte within the window, while all
                                              flows are on, all directions
     interface_tx_B           Int64?    B     sum of both ends' interface tx bytes, whole run
@@ -257,7 +257,9 @@ RUN_COLUMNS = _columns("""
     bus_MBps                 float64?  MB/s  bandwidth of the slower host's bus; doubled for <-> if
                                              each direction has it all
     bus_shared               boolean?  -     true if both directions share the bus
-    link_MBps                float64?  MB/s  link rate with headers, if known
+    link_MBps                float64?  MB/s  link rate with headers, if known; of flows that pass
+                                             one of two links alone the sum of the links, less what
+                                             flows over both have
     pacing_MBps              float64?  MB/s  pacing rate of payload, sum of streams, as read back
     ceiling_MBps             float64?  MB/s  maximum payload rate of the path
     ceiling_kind             string?   -     bus, link or memory
@@ -283,8 +285,8 @@ RUN_COLUMNS = _columns("""
     path_marked              Int64?    -     packets that the emulator marked (ECN) and did not drop
     path_forced_drops        Int64?    -     packets that the emulator dropped by a drop plan
     forced_loss_s            float64?  s     time of the last forced drop, from the common start
-    path_queue_max_B         Int64?    B     maximum queue of either direction
-    path_queue_max_packets   Int64?    -     maximum queue of either direction
+    path_queue_max_B         Int64?    B     maximum queue of either direction, and link
+    path_queue_max_packets   Int64?    -     maximum queue of either direction, and link
     emulator_late_us         float64?  us    99th percentile of the delay of the emulator's writes
     emulator_cpu_percent     float64?  %     CPU share of the emulator, of one core, whole run
     emulator_waited_percent  float64?  %     share of the run that the emulator waited for a
@@ -328,7 +330,8 @@ TRACE_COLUMNS = _columns("""
 
 PATH_COLUMNS = _columns("""
     run_id        string    -     run
-    direction     string    -     forward or reverse
+    direction     string    -     forward or reverse; of a second link in a row forward second
+                                  or reverse second
     t_s           float64   s     time of the sample, from the common start
     queue_B       int64     B     bytes that wait for the emulated link
     queue_packets int64     -     packets that wait for the emulated link

@@ -289,7 +289,7 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (
-    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Reverse"),
+    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Reverse", "Second"),
     *("RateTrace", "Group"),
     *("PlannedFlow", "Timing", "GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning"),
     *("Knob", "Choice"),

@@ -1,4 +1,4 @@
-"""Flows of a run that are unequal: their stack, pace, round trip, start and end."""
+"""Flows of a run that are unequal: their stack, pace, round trip, links, start and end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Literal
 
 from netlab.study.base import Sparse, StackName
 from netlab.study.factors import PacingLevel
@@ -16,8 +17,12 @@ MOST = 8
 """Entries of a list that an agent deals to its streams."""
 
 PORTS = range(10_240, 32_768)
-"""Source ports of flows with a round trip of their own, by which an emulator knows them; below
-those that a kernel chooses, and reserved in a lab with such flows."""
+"""Source ports of flows with a round trip or links of their own, by which an emulator knows them;
+below those that a kernel chooses, and reserved in a lab with such flows."""
+
+BOTH, FIRST, SECOND = "both", "first", "second"
+HOPS = (FIRST, SECOND)
+"""Links of a path of two, from its first end on."""
 
 LEAST_INTERVALS = 2
 """Samples within the time that all flows are on, at least: of these one is whole."""
@@ -40,6 +45,9 @@ class PlannedFlow(Sparse, title="`groups.flows`"):
         "of none.",
         50.0,
         None,
+    )
+    over: Literal["both", "first", "second"] = key(
+        "Links that each passes, of a path whose emulator has a `second` one.", "first", BOTH
     )
     start_s: float = key(
         "Time of the first byte after the start of the run, s.",
@@ -91,6 +99,11 @@ def has_rtt(flows: Sequence[PlannedFlow]) -> bool:
     return any(flow.rtt_ms is not None for flow in flows)
 
 
+def has_spans(flows: Sequence[PlannedFlow]) -> bool:
+    """True if flows pass one of two links alone."""
+    return any(flow.over != BOTH for flow in flows)
+
+
 def longest_rtt_s(flows: Sequence[PlannedFlow], path_s: float) -> float:
     """Longest round trip of the flows, s, where those without one have the path's."""
     own = [path_s if flow.rtt_ms is None else flow.rtt_ms / 1e3 for flow in flows]
@@ -103,8 +116,8 @@ def port_span(flows: Sequence[PlannedFlow]) -> int:
 
 
 def source_ports(flows: Sequence[PlannedFlow]) -> list[int]:
-    """First source port of each entry; empty where flows have the path's round trip."""
-    if not has_rtt(flows):
+    """First source port of each entry; empty where flows have the round trip and links of all."""
+    if not (has_rtt(flows) or has_spans(flows)):
         return []
     return [PORTS.start + at * port_span(flows) for at in range(len(flows))]
 
@@ -114,6 +127,16 @@ def delays(flows: Sequence[PlannedFlow], part: float) -> str:
     entries = (
         f"{first}-{first + port_span(flows) - 1}:{round(1000 * part * (flow.rtt_ms or 0))}"
         for first, flow in zip(source_ports(flows), flows, strict=False)
+    )
+    return ",".join(entries) or "-"
+
+
+def ports_over(flows: Sequence[PlannedFlow], hop: str) -> str:
+    """Source ports of flows over one link alone, as an emulator takes them; ``-`` without any."""
+    entries = (
+        f"{first}-{first + port_span(flows) - 1}"
+        for first, flow in zip(source_ports(flows), flows, strict=False)
+        if flow.over == hop
     )
     return ",".join(entries) or "-"
 
@@ -165,8 +188,9 @@ def refusal(
         return f"are {total(flows)}, and streams {other[0]}; give `streams: [{total(flows)}]`"
     if has_rtt(flows) and any(flow.rtt_ms is None for flow in flows):
         return "some have no rtt_ms; give each one, or none"
-    if has_rtt(flows) and (most := max(streams)) > port_span(flows):
-        return f"at most {port_span(flows)} streams where {len(flows)} have an rtt_ms, not {most}"
+    if source_ports(flows) and (most := max(streams)) > port_span(flows):
+        which = f"{len(flows)} have an rtt_ms or over"
+        return f"at most {port_span(flows)} streams where {which}, not {most}"
     named = [flow.congestion for flow in flows if flow.congestion]
     if named and len(named) == len(flows) and of_group:
         return f"all name their congestion control, so that {of_group!r} is of none; leave it out"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
@@ -209,6 +210,20 @@ class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
         return self
 
 
+class Second(Sparse, title="`paths.NAME.link.emulator.second`"):
+    """A second link behind the first one, towards the second end of the path; alike each way.
+
+    TCP passes both, or what `over` of `groups.flows` says.
+    """
+
+    rtt_ms: RoundTrip = key("Round trip that it adds, ms, without queueing.", 10.0, 0.0)
+    rate_Mbps: Rate | None = key("Rate of each direction, 10⁶ bit/s of frames.", 10.0, None)
+    queue_B: QueueBytes | None = key("Queue before the rate, each way, bytes.", 62500, None)
+    queue_packets: QueuePackets | None = key("Queue before the rate, packets.", 50, None)
+    queue_discipline: Discipline = key("Discipline of the queue.", "fq_codel", "fifo")
+    loss: Probability = key("Probability that a packet is lost.", 0.001, 0.0)
+
+
 OF_QUEUE, OF_DISCIPLINE = ("queue_B", "queue_packets"), ("target_ms", "interval_ms")
 
 
@@ -278,10 +293,13 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     reverse: Reverse | None = key(
         "What differs from the second end to the first.", {"rate_Mbps": 10.0, "loss": 0.01}, None
     )
+    second: Second | None = key(
+        "A second link in a row (parking lot).", {"rate_Mbps": 10.0, "queue_packets": 50}, None
+    )
 
     left_out: ClassVar[tuple[str, ...]] = (
         *("queue_discipline", "target_ms", "interval_ms", "burst_B", "policer"),
-        *("loss_burst_packets", "loss_in_burst", "reverse", "trace"),
+        *("loss_burst_packets", "loss_in_burst", "reverse", "trace", "second"),
     )
     """Keys that are left out of files and digests where they have their default.
 
@@ -302,6 +320,8 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
             raise ValueError("netem bounds a queue in bytes or in packets: give one")
         if self.with_ == "netem" and self.reverse is not None:
             raise ValueError("netem is set alike in both directions: leave out reverse, or with")
+        if self.with_ == "netem" and self.second is not None:
+            raise ValueError("netem emulates one link: leave out second, or with")
         if self.reverse is not None and self.reverse.delay_ms is not None:
             if self.delay_ms is not None:
                 raise ValueError("reverse.delay_ms and delay_ms set the same delay: give one")
@@ -310,6 +330,11 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         for way in self.ways:
             way.check_queue()
             way.check_bursts()
+        for link in self.links[1:]:
+            try:
+                link.check_queue()
+            except ValueError as fault:
+                raise ValueError(f"second: {fault}") from None
         return self
 
     def check_bursts(self) -> None:
@@ -364,16 +389,26 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
 
     @property
     def each_way_ms(self) -> tuple[float, float]:
-        """Delay from the first end to the second, and back."""
+        """Delay from the first end to the second, and back, of all links."""
+        more_ms = 0.0 if self.second is None else self.second.rtt_ms / 2
         if self.reverse is not None and self.reverse.delay_ms is not None:
             back_ms = self.reverse.delay_ms
-            return (self.rtt_ms or back_ms) - back_ms, back_ms
-        return self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
+            return (self.rtt_ms or back_ms) - back_ms + more_ms, back_ms + more_ms
+        there_ms, back_ms = self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
+        return there_ms + more_ms, back_ms + more_ms
+
+    @property
+    def links(self) -> tuple[Emulator, ...]:
+        """Each link of the path by itself, from the first end on."""
+        first = self.model_copy(update={"second": None})
+        if self.second is None:
+            return (first,)
+        return first, Emulator.model_construct(seed=self.seed, **dict(self.second))
 
     @property
     def ways(self) -> tuple[Emulator, Emulator]:
-        """Settings from the first end to the second, and back, apart from the delay."""
-        there = self.model_copy(update={"reverse": None})
+        """Settings of the first link towards the second end, and back, apart from the delay."""
+        there = self.model_copy(update={"reverse": None, "second": None})
         own = {} if self.reverse is None else self.reverse.model_dump(exclude={"delay_ms"})
         if any(name in own for name in OF_QUEUE):
             own = {**dict.fromkeys(OF_QUEUE), **own}
@@ -382,6 +417,11 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         if "queue_discipline" in own:
             own = {**dict.fromkeys(OF_DISCIPLINE), **own}
         return there, there.model_copy(update=own)
+
+
+def least(rates: Iterable[float | None]) -> float | None:
+    """The least of the rates that are known."""
+    return min((rate for rate in rates if rate is not None), default=None)
 
 
 class LabLink(Sparse, title="`paths.NAME.link`"):
@@ -422,11 +462,20 @@ class LabLink(Sparse, title="`paths.NAME.link`"):
 
     @property
     def shaped_Mbps(self) -> tuple[float | None, float | None]:
-        """Rates that the link itself is given, there and back, 10^6 bit/s; None without one."""
+        """Rates that the link itself is given, there and back, 10^6 bit/s; None without one.
+
+        Of two links in a row that of the slower one.
+        """
         if self.emulator is None:
             return self.rate_Mbps, self.rate_Mbps
-        there, back = self.emulator.ways
-        return there.rate_Mbps, back.rate_Mbps
+        there, back = zip(*self.rates_Mbps, strict=True)
+        return least(there), least(back)
+
+    @property
+    def rates_Mbps(self) -> tuple[tuple[float | None, float | None], ...]:
+        """Rates of each emulated link, there and back, from the first end of the path on."""
+        links = () if self.emulator is None else self.emulator.links
+        return tuple((there.rate_Mbps, back.rate_Mbps) for there, back in (x.ways for x in links))
 
 
 class Path(Model, title="`paths.NAME`"):

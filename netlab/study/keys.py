@@ -29,7 +29,7 @@ IN_KEY = {
     "groups.buffer_B": "the socket's buffer",
     "groups.receive_buffer_B": "the receiver's buffer",
     "groups.congestion": "of the run's streams",
-    "groups.flows.*": "stack, pace, round trip and times of each stream",
+    "groups.flows.*": "stack, pace, round trip, links and times of each stream",
     "groups.generator": "the program that sends; with its versions at both ends",
     "groups.cross_udp_Mbps": "rate of datagrams beside the streams",
     "groups.cross_udp_B": "size of these datagrams",

@@ -35,6 +35,8 @@ def check_forced_loss(study: StudyFields, group: Group) -> None:
         raise ValueError(f"{where}: path {group.path!r} has no emulator to force a loss")
     if link.emulator.with_ == "netem":
         raise ValueError(f"{where}: netem of path {group.path!r} cannot force a loss")
+    if link.emulator.second is not None:
+        raise ValueError(f"{where}: path {group.path!r} has two links; a forced loss needs one")
     if group.records is not None:
         return
     quick = group.quick.over(study.quick or study.timing) if group.quick else study.quick
@@ -89,6 +91,8 @@ def _check_flows(study: StudyFields, group: Group) -> None:
         return
     timed = flows.together_s(group.flows) is not None
     reason = _rtt_refusal(study, group) if flows.has_rtt(group.flows) else ""
+    if flows.has_spans(group.flows):
+        reason = reason or _span_refusal(study, group)
     if timed and (group.records is not None or study.engine == "plain"):
         reason = "have times, which runs of records and the plain engine lack"
     quick = group.quick.over(study.quick or study.timing) if group.quick else study.quick
@@ -109,14 +113,32 @@ def _check_flows(study: StudyFields, group: Group) -> None:
 
 def _rtt_refusal(study: StudyFields, group: Group) -> str:
     """Reason why flows cannot have round trips of their own; empty when they can."""
-    path, first, last = study.paths[group.path], flows.PORTS[0], flows.PORTS[-1]
+    path = study.paths[group.path]
     if path.link is None or path.link.emulator is None:
         return f"rtt_ms: path {group.path!r} has no emulator to delay them"
     if path.link.emulator.with_ == "netem":
         return f"rtt_ms: netem of path {group.path!r} delays all alike; leave out with"
-    for end in path.ends:
+    if path.link.emulator.second is not None:
+        return f"rtt_ms: path {group.path!r} has two links, whose round trips flows have by `over`"
+    return _ports_refusal(study, group, "rtt_ms")
+
+
+def _span_refusal(study: StudyFields, group: Group) -> str:
+    """Reason why flows cannot pass one of two links alone; empty when they can."""
+    link = study.paths[group.path].link
+    if link is None or link.emulator is None or link.emulator.second is None:
+        return f"over: the emulator of path {group.path!r} has no second link; give it `second`"
+    if group.direction == "<->":
+        return "over: flows pass links of their own in one direction; give direction: ->"
+    return _ports_refusal(study, group, "over")
+
+
+def _ports_refusal(study: StudyFields, group: Group, option: str) -> str:
+    """Reason why the ports that name flows are not free; empty when they are."""
+    first, last = flows.PORTS[0], flows.PORTS[-1]
+    for end in study.paths[group.path].ends:
         if any(port in flows.PORTS for port in end.ports or ()):
-            return f"rtt_ms: ports {first} to {last} name the flows; give {end.host} another"
+            return f"{option}: ports {first} to {last} name the flows; give {end.host} another"
     return ""
 
 

@@ -213,6 +213,64 @@ def test_round_trips_of_flows_have_shares_columns_and_a_sentence_of_their_own(tm
     assert len(shown.drawn(m)["mixed"].charts) == 3
 
 
+def test_each_of_two_links_has_shares_an_index_and_columns_of_its_own(tmp_path):
+    """Of 10 parts a flow over both has 1, the first link's own 3, the second's two 3 each."""
+    text = re.sub(r"(?s)groups:.*?tunings", "tunings", STUDY).replace("streams: [8]\n", "")
+    text = text.replace("queue_B: 9000}", "queue_B: 9000, second: {rate_Mbps: 9}}")
+    text = text.replace("congestion: bbr+cubic\n", "congestion: cubic\n") + LINKS_OF_FLOWS
+    (tmp_path / "lot.yml").write_text(text)
+    study = studies.load(tmp_path / "lot.yml")
+    runs = synthetic.runs_of(study, value=lambda *_at: (0.43, "link"))
+    runs = runs.assign(flows=flows.as_text(study.groups[0].flows), congestion="cubic")
+    frame = synthetic.intervals_of(runs, study, noise=0.0)
+    part = np.array([0.1, 0.3, 0.3, 0.3])[frame["stream"]]
+    frame = frame.assign(bytes=(4 * frame["bytes"].mean() * part).astype("int64"))
+    m = from_frames(study, runs, frame, tmp_path)
+    stacks = shares.of_stacks(m)
+    rows = [*zip(stacks["way"], stacks["control"], stacks["flows"], strict=True)]
+    assert rows[:4] == [
+        *(("first link", "cubic@both", 1), ("first link", "cubic@first", 1)),
+        *(("second link", "cubic@both", 1), ("second link", "cubic@second", 2)),
+    ]
+    assert stacks["share_percent"].to_numpy() == pytest.approx(
+        [25, 75, 100 / 7, 600 / 7] * 3, abs=0.1
+    )
+    index = shares.of_jain(m)
+    assert list(index["way"]) == ["first link", "second link"] * 3
+    # (1 + 3)² / (2 (1 + 9)), and (1 + 3 + 3)² / (3 (1 + 9 + 9))
+    assert index["jain_index"].to_numpy() == pytest.approx([0.8, 49 / 57] * 3, abs=1e-3)
+    assert list(index["of_flows"]) == [2, 3] * 3
+    assert len(shares.of_each_stream(m)) == 5 * 3
+    cells = shares.with_shares(m, m.cells)
+    assert len(cells) == len(m.cells)
+    assert cells["jain_index_of_second"].to_numpy() == pytest.approx([49 / 57] * 3, abs=1e-3)
+    assert cells["share_cubic_both_of_first_percent"].to_numpy() == pytest.approx([25] * 3, abs=0.1)
+    assert cells["share_cubic_second_of_second_low_percent"].notna().all()
+    assert {"share_cubic_both_of_first_percent", "share_cubic_both_of_second_percent"} < set(
+        shares.of_runs(m).columns
+    )
+    table = shown.stacks(m).frame
+    assert list(table["link"])[:3] == ["first link", "first link", "second link"]
+    assert list(table["stack"])[1] == "CUBIC over the first link"
+    assert answers.question(m) == (
+        "The share of CUBIC over both links in the bytes of a link is 25.0 ± 0.0 % with 1 of 2 "
+        "flows (plain, 1500 B, 4 Streams, queue 9000 B, first link) to 14.3 ± 0.0 % with 1 of 3 "
+        "flows (plain, 1500 B, 4 Streams, queue 9000 B, second link): more than an equal share of "
+        "the flows of that link in 0 and less in 6 of 6 links."
+    )
+    of_group = shown.drawn(m)["lot"].charts
+    assert len(of_group) == 3
+    assert "second link" in of_group[0].alt and "of the first link" in of_group[2].alt
+
+
+LINKS_OF_FLOWS = """\
+groups:
+  - {name: lot, path: wire, sender: a,
+     flows: [{over: both}, {over: first}, {over: second, count: 2}]}
+streams: [4]
+"""
+
+
 ROUND_TRIPS = """\
 groups:
   - {name: mixed, path: wire, sender: a,

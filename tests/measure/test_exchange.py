@@ -352,6 +352,7 @@ def report(t_ns: int = 0, **changes) -> dict:
         "delay_us": 5000,
         "in_packets": 0,
         "in_bytes": 0,
+        **dict.fromkeys(("out_packets", "stored_packets", "passed_packets", "passed_bytes"), 0),
         "in_datagrams": 0,
         "out_datagrams": 0,
         "dropped": dict.fromkeys(("queue", "loss", "forced", "memory", "malformed", "refused"), 0),

@@ -30,6 +30,11 @@ def run(*argv: str | Path, timeout: float = 60) -> str:
     return done.stdout
 
 
+def links(report: dict) -> list[dict]:
+    """Both directions of each link."""
+    return [*report["directions"], *report.get("second", [])]
+
+
 class Emulated:
     """An emulated path between the namespaces `a` and `b`."""
 
@@ -71,7 +76,7 @@ class Emulated:
 
     def wait_until_empty(self) -> None:
         """Wait until all packets have left; the last retransmission may take a while."""
-        until(lambda: not any(link["stored_packets"] for link in self.report()["directions"]))
+        until(lambda: not any(link["stored_packets"] for link in links(self.report())))
 
     def pings_ms(self, count: int, interval_s: float = 0.02) -> tuple[float, float]:
         """Least and mean round-trip time over `count` answers to pings from a to b.

@@ -24,6 +24,12 @@ LINK = {"link": {"emulator": {"rtt_ms": 20.0}}}
 ENDS = {"ends": [{"host": "a"}, {"host": "b"}]}
 
 
+SECOND = {"rtt_ms": 30.0, "rate_Mbps": 40.0, "queue_packets": 50, "loss": 0.01}
+LOT = {
+    "slow": {**ENDS, "link": {"emulator": {"rtt_ms": 20.0, "rate_Mbps": 20.0, "second": SECOND}}}
+}
+
+
 def written(tmp_path, entries=PAIR, **more):
     """A stranger's file with unequal flows on a slow path."""
     group = {"name": "late", "path": "slow", "sender": "a", "flows": entries}
@@ -116,6 +122,19 @@ def test_stacks_are_joined_as_they_are_dealt(entries, default, joined):
             "the factor rtt_ms is of none",
         ),
         (PAIR, {"quick": {"seconds": 0.5, "warmup_s": 0.5}}, "a run is over after 1 s"),
+        ([{"over": "first"}, {"count": 4}], {}, "the emulator of path 'slow' has no second link"),
+        ([{"over": "second", "count": 5}], {"paths": {"slow": ENDS}}, "has no second link"),
+        (
+            [{"over": "first"}, {"count": 4}],
+            {"paths": LOT, "group": {"direction": "<->"}},
+            "in one direction; give direction: ->",
+        ),
+        ([{"rtt_ms": 5, "count": 5}], {"paths": LOT}, "round trips flows have by `over`"),
+        (
+            [{"over": "first", "count": 3000}, *[{}] * 7],
+            {"paths": LOT, "streams": [3007]},
+            "at most 2816 streams where 8 have an rtt_ms or over",
+        ),
     ],
 )
 def test_flows_that_a_run_cannot_have_are_refused_with_the_reason(tmp_path, entries, more, reason):
@@ -155,9 +174,67 @@ def test_round_trips_of_flows_are_delays_by_source_port(tmp_path):
     (run,), (short,) = (one.runs for each in (study, plain) for (one,) in schedule.rounds(each))
     assert schedule.run_s(study, run) > schedule.run_s(plain, short) + 9
     (path,) = topology(study).paths
-    assert path.emulated_with == "netlab" and path.delays_flows
+    assert path.emulated_with == "netlab" and path.knows_flows
     assert {way.flow_delay_max_us for way in path.emulator.ways} == {500_000}
     assert {way.flow_delay_max_us for p in topology(plain).paths for way in ways_of(p)} <= {0}
+
+
+def test_flows_over_one_of_two_links_are_known_by_source_port(tmp_path):
+    entries = [{"over": "second"}, {"count": 2}, {"over": "first"}, {"over": "second"}]
+    study = load(written(tmp_path, entries, paths=LOT))
+    (group,) = study.groups
+    span, starts = 5632, [10_240 + at * 5632 for at in range(4)]
+    assert flows.source_ports(group.flows) == starts
+    assert flows.ports_over(group.flows, "first") == f"{starts[2]}-{starts[2] + span - 1}"
+    assert flows.ports_over(group.flows, "second") == (
+        f"{starts[0]}-{starts[0] + span - 1},{starts[3]}-{starts[3] + span - 1}"
+    )
+    assert flows.ports_over((), "first") == "-"
+    assert study.longest_rtt_s(group) == study.rtt_s("slow") == 0.05
+    again = load(yaml.safe_load(frozen_text(study)))
+    assert again.digest() == study.digest()
+    assert again.paths["slow"].link.emulator.second.rate_Mbps == 40.0
+
+
+def test_a_second_link_is_set_behind_the_first_one(tmp_path):
+    """By netlab's emulator, in a lab that reserves the ports of its flows."""
+    plan = topology(load(written(tmp_path, [{"count": 5}], paths=LOT)))
+    assert type(plan).from_dict(plan.as_dict()) == plan
+    (path,) = plan.paths
+    assert path.emulated_with == "netlab" and path.knows_flows
+    lines = path.emulator.requests()
+    assert [line.split()[:3] for line in lines[2:]] == [
+        ["set", "direction=ab", "hop=2"],
+        ["set", "direction=ba", "hop=2"],
+    ]
+    first, second = (dict(w.split("=") for w in line.split()[1:]) for line in lines[::2])
+    assert [first[k] for k in ("delay_us", "rate_bps", "loss_ppb")] == ["10000", "20000000", "0"]
+    assert [second[k] for k in ("delay_us", "rate_bps", "queue_packets", "loss_ppb")] == [
+        *("15000", "40000000", "50", "10000000")
+    ]
+    assert len({line.partition("seed=")[2].split()[0] for line in lines}) == 4
+
+
+@pytest.mark.parametrize(
+    ("second", "more", "reason"),
+    [
+        ({"queue_packets": 5}, {}, "second: a queue needs a rate_Mbps"),
+        ({"queue_discipline": "codel"}, {}, "second: queue_discipline: a queue needs a rate"),
+        (SECOND, {"with": "netem"}, "netem emulates one link: leave out second"),
+        ({"trace": "x"}, {}, "trace"),
+    ],
+)
+def test_a_second_link_that_cannot_be_is_refused(tmp_path, second, more, reason):
+    path = {**ENDS, "link": {"emulator": {"rtt_ms": 20.0, "second": second, **more}}}
+    with pytest.raises(BadInput) as refused:
+        load(written(tmp_path, [{"count": 5}], paths={"slow": path}))
+    assert reason in str(refused.value)
+
+
+def test_a_forced_loss_needs_one_link(tmp_path):
+    group = {"flows": [], "force_loss_at_s": 2.0}
+    with pytest.raises(BadInput, match="has two links; a forced loss needs one"):
+        load(written(tmp_path, paths=LOT, group=group))
 
 
 def ways_of(path):
@@ -184,6 +261,13 @@ def test_each_part_of_a_flow_is_in_the_key_and_in_the_digest(tmp_path):
         [{"rtt_ms": 10.0}, {"count": 4, "rtt_ms": 60.0}],
     ]
     loaded = [load(written(tmp_path, plan)) for plan in plans]
+    spans = [
+        [{}, {"count": 4}],
+        [{"over": "first"}, {"count": 4}],
+        [{"over": "second", "count": 5}],
+    ]
+    loaded += [load(written(tmp_path, plan, paths=LOT)) for plan in spans]
+    plans += spans
     assert len({study.digest() for study in loaded}) == len(plans)
     assert len(set.union(*map(keys_of, loaded))) == len(plans)
 
@@ -199,5 +283,5 @@ BUFFERBLOAT = "ef5defc2c2b4fd73e3a7efdd06c67ee0ea105455cede957cbc654954f0c6518f"
 def test_an_editor_knows_the_keys_of_a_flow():
     schema = json_schema()
     assert set(schema["$defs"]["PlannedFlow"]["properties"]) == {
-        *("count", "congestion", "pacing_MBps", "rtt_ms", "start_s", "end_s")
+        *("count", "congestion", "pacing_MBps", "rtt_ms", "over", "start_s", "end_s")
     }

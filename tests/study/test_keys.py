@@ -38,6 +38,7 @@ LAB = {
                 "emulator": {
                     **{"with": "netlab", "rtt_ms": 5.0, "trace": TRACE},
                     "reverse": {"trace": TRACE},
+                    "second": {"rtt_ms": 2.0},
                 }
             },
         }

@@ -99,16 +99,66 @@ static int parse_discipline(struct nl_request *request, uint64_t *out, struct nl
 		    : NL_OK;
 }
 
-int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
+/* Parse FIRST-LAST, comma-separated, or - for none. */
+static int parse_ranges(struct nl_request *request, const char *key, struct nl_port_range out[NL_PORT_RANGES_MAX],
+			uint32_t *count, struct nl_err *err)
+{
+	const char *at = nl_request_get(request, key), *end = at ? at + strlen(at) : NULL;
+
+	*count = 0;
+	if (!at || strcmp(at, "-") == 0)
+		return NL_OK;
+	for (;; at++) {
+		struct nl_port_range one;
+
+		if (*count == NL_PORT_RANGES_MAX || nl_decimal_take(&at, end, &one.first) || *at++ != '-' ||
+		    nl_decimal_take(&at, end, &one.last) || !one.first || one.first > one.last ||
+		    one.last > UINT16_MAX || (*at && *at != ','))
+			return nl_fail_key(err, key, "%s: expected -, or up to %d of FIRST-LAST, ports separated by "
+					   "commas", key, NL_PORT_RANGES_MAX);
+		out[(*count)++] = one;
+		if (!*at)
+			return NL_OK;
+	}
+}
+
+int nl_emulate_spans_from_request(struct nl_request *request, struct nl_emulate_spans *spans, struct nl_err *err)
+{
+	static const char *const key[NL_HOPS] = {"first", "second"};
+	struct nl_emulate_spans parsed = {0};
+
+	for (int hop = 0; hop < NL_HOPS; hop++)
+		if (parse_ranges(request, key[hop], parsed.range[hop], &parsed.ranges[hop], err))
+			return err->code;
+	if (nl_request_only_known(request, err))
+		return err->code;
+	*spans = parsed;
+	return NL_OK;
+}
+
+int nl_emulate_only_hop(const struct nl_emulate_spans *spans, const uint16_t port[2])
+{
+	for (int hop = 0; hop < NL_HOPS; hop++)
+		for (uint32_t i = 0; i < spans->ranges[hop]; i++)
+			for (int end = 0; end < 2; end++)
+				if (port[end] >= spans->range[hop][i].first && port[end] <= spans->range[hop][i].last)
+					return hop;
+	return -1;
+}
+
+int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[NL_LINKS],
 				struct nl_emulate_drops *plan, struct nl_err *err)
 {
 	const char *direction = nl_request_get(request, "direction");
 	const char *drop_at = nl_request_get(request, "drop_at");
 	struct nl_link_opts changed;
+	uint64_t hop = 1;
 
 	if (!direction || (strcmp(direction, "ab") != 0 && strcmp(direction, "ba") != 0))
 		return nl_fail_key(err, "direction", "direction: expected ab or ba");
-	*link = direction[0] == 'b';
+	if (nl_request_number(request, "hop", 1, NL_HOPS, &hop, err))
+		return err->code;
+	*link = 2 * (int)(hop - 1) + (direction[0] == 'b');
 	changed = opts[*link];
 	for (int i = 0; i < LANE_OPTIONS; i++) {
 		uint64_t value;

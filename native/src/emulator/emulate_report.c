@@ -10,9 +10,10 @@ static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200
  * waiting for more than this percentage of the time. */
 enum { LATE_ONE_IN = 100, WAITED_PERCENT = 5 };
 
-void nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
+void nl_emulate_report_begin(struct nl_emulate_report *r, int links, uint64_t now_ns, uint64_t sample_ms,
 			     uint64_t late_us)
 {
+	r->links = links;
 	r->begun_ns = r->next_sample_ns = now_ns;
 	r->sample_ns = sample_ms * 1000000;
 	r->late_ns = late_us * 1000;
@@ -20,14 +21,14 @@ void nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint6
 	r->waited0_ns = nl_thread_waited_ns();
 }
 
-void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_link link[2],
+void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_link link[NL_LINKS],
 			       uint64_t now_ns, uint64_t sample_ms)
 {
 	r->samples = 0;
 	r->sample_ns = sample_ms * 1000000;
 	r->next_sample_ns = now_ns;
 	r->busy_max_ns = 0;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < r->links; i++) {
 		struct nl_link_count *c = &link[i].count;
 
 		r->lateness[i].max_ns = 0;
@@ -49,7 +50,7 @@ void nl_emulate_report_left(struct nl_emulate_report *r, int link, uint64_t late
 		l->late++;
 }
 
-void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2], uint64_t now_ns)
+void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[NL_LINKS], uint64_t now_ns)
 {
 	struct nl_emulate_sample *s;
 	uint64_t cpu[2];
@@ -64,9 +65,9 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2
 	}
 	s = &r->sample[r->samples++];
 	s->t_ns = now_ns;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < r->links; i++)
 		nl_link_queue(&link[i], now_ns, &s->queue_B[i], &s->queue_packets[i]);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < r->links; i++)
 		s->dropped[i] = nl_link_dropped(&link[i]);
 	nl_process_cpu_us(cpu);
 	s->cpu_us = cpu[0] + cpu[1] - r->cpu0_us[0] - r->cpu0_us[1];
@@ -91,7 +92,7 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 	uint64_t bytes, packets;
 
 	nl_json_open(j, NULL);
-	nl_json_text(j, "direction", i ? "ba" : "ab");
+	nl_json_text(j, "direction", i % 2 ? "ba" : "ab");
 	PUT_MEMBERS(j, OF(o, rate_bps), OF(o, overhead_B), {"delay_us", o->delay_ns / 1000},
 		    {"jitter_us", o->jitter_ns / 1000}, {"queue_limit_B", o->queue_B},
 		    {"queue_limit_packets", o->queue_packets}, OF(o, mark_above_B), OF(o, burst_B),
@@ -101,7 +102,8 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 		    {"target_us", o->target_ns / 1000}, {"interval_us", o->interval_ns / 1000}, OF(o, seed), {"in_reads", c->reads},
 		    {"in_packets", c->packets}, {"in_data_packets", c->data_packets},
 		    {"in_datagrams", c->datagrams}, {"in_bytes", c->bytes}, OF(c, out_writes),
-		    OF(c, out_packets), OF(c, out_datagrams), OF(c, out_bytes));
+		    OF(c, out_packets), OF(c, out_datagrams), OF(c, out_bytes),
+		    OF(c, passed_packets), OF(c, passed_bytes));
 	PUT_OBJECT(j, "dropped", {"queue", c->dropped_queue}, {"loss", c->dropped_loss},
 		   {"forced", c->dropped_forced}, {"policer", c->dropped_policer}, {"early", c->dropped_early},
 		    {"memory", c->dropped_memory},
@@ -122,8 +124,10 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 
 static void samples_json(const struct nl_emulate_report *r, int with_samples, struct nl_json *j)
 {
-	static const char *const key[2][3] = {{"ab_queue_B", "ab_queue_packets", "ab_dropped"},
-					      {"ba_queue_B", "ba_queue_packets", "ba_dropped"}};
+	static const char *const key[NL_LINKS][3] = {{"ab_queue_B", "ab_queue_packets", "ab_dropped"},
+						     {"ba_queue_B", "ba_queue_packets", "ba_dropped"},
+						     {"ab_second_queue_B", "ab_second_queue_packets", "ab_second_dropped"},
+						     {"ba_second_queue_B", "ba_second_queue_packets", "ba_second_dropped"}};
 	const struct nl_emulate_sample *first = r->sample;
 	const size_t step = sizeof(*first) / sizeof(uint64_t);
 
@@ -131,7 +135,7 @@ static void samples_json(const struct nl_emulate_report *r, int with_samples, st
 		return;
 	nl_json_u64(j, "interval_ms", r->sample_ns / 1000000);
 	report_numbers(j, "t_ns", &first->t_ns, r->samples, step);
-	for (int link = 0; link < 2; link++) {
+	for (int link = 0; link < r->links; link++) {
 		report_numbers(j, key[link][0], &first->queue_B[link], r->samples, step);
 		report_numbers(j, key[link][1], &first->queue_packets[link], r->samples, step);
 		report_numbers(j, key[link][2], &first->dropped[link], r->samples, step);
@@ -140,11 +144,16 @@ static void samples_json(const struct nl_emulate_report *r, int with_samples, st
 	nl_json_close(j);
 }
 
-void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link link[2],
+void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link link[NL_LINKS],
 			    uint64_t now_ns, int final, int with_samples, struct nl_json *j)
 {
 	uint64_t elapsed_ns = now_ns - r->begun_ns, waited = nl_thread_waited_ns() - r->waited0_ns, cpu[2];
+	int late = 0, out_of_memory = 0;
 
+	for (int i = 0; i < r->links; i++) {
+		late |= r->lateness[i].late * LATE_ONE_IN > link[i].count.out_writes;
+		out_of_memory |= link[i].count.dropped_memory != 0;
+	}
 	nl_process_cpu_us(cpu);
 	nl_json_event(j, "emulation");
 	nl_json_bool(j, "final", final);
@@ -155,18 +164,19 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link li
 	nl_json_u64(j, "busy_max_ns", r->busy_max_ns);
 	nl_json_u64(j, "wake_ns", r->wake_ns);
 	nl_json_array(j, "flags");
-	if (r->lateness[0].late * LATE_ONE_IN > link[0].count.out_writes ||
-	    r->lateness[1].late * LATE_ONE_IN > link[1].count.out_writes)
+	if (late)
 		nl_json_text(j, NULL, "emulator_late");
 	if (waited > elapsed_ns / 100 * WAITED_PERCENT)
 		nl_json_text(j, NULL, "emulator_short_of_cpu");
-	if (link[0].count.dropped_memory || link[1].count.dropped_memory)
+	if (out_of_memory)
 		nl_json_text(j, NULL, "emulator_out_of_memory");
 	nl_json_array_end(j);
-	nl_json_array(j, "directions");
-	for (int i = 0; i < 2; i++)
-		link_json(r, i, &link[i], now_ns, j);
-	nl_json_array_end(j);
+	for (int first = 0; first < r->links; first += 2) {
+		nl_json_array(j, first ? "second" : "directions");
+		for (int i = first; i < first + 2; i++)
+			link_json(r, i, &link[i], now_ns, j);
+		nl_json_array_end(j);
+	}
 	samples_json(r, with_samples, j);
 	nl_json_close(j);
 }

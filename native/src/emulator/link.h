@@ -99,6 +99,7 @@ struct nl_link_opts {
 struct nl_link_count {
 	uint64_t reads, packets, data_packets, bytes;     /* arrivals; IP bytes */
 	uint64_t out_writes, out_packets, out_bytes;      /* delivered */
+	uint64_t passed_packets, passed_bytes;            /* of these to another link; the caller's */
 	uint64_t datagrams, out_datagrams;                /* packets of UDP */
 	uint64_t dropped_queue, dropped_loss, dropped_forced, dropped_policer; /* packets */
 	uint64_t dropped_early; /* by the discipline, below the limits of the queue */

@@ -39,27 +39,44 @@ static void check_ends(const struct nl_emulate_ends *ends)
 	want(ends->sample_ms > 0 && ends->late_us > 0);
 }
 
+static void check_spans(const struct nl_emulate_spans *spans)
+{
+	for (int hop = 0; hop < NL_HOPS; hop++) {
+		want(spans->ranges[hop] <= NL_PORT_RANGES_MAX);
+		for (uint32_t i = 0; i < spans->ranges[hop]; i++) {
+			const struct nl_port_range *range = &spans->range[hop][i];
+
+			want(range->first && range->first <= range->last && range->last <= UINT16_MAX);
+			want(nl_emulate_only_hop(spans, (uint16_t[2]){(uint16_t)range->last, 0}) >= 0);
+		}
+	}
+	want(nl_emulate_only_hop(spans, (uint16_t[2]){0, 0}) == -1);
+}
+
 /* Requests of the emulator, one per line; options persist from one to the next. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct nl_link_opts opts[2] = {{0}, {0}};
+	struct nl_link_opts opts[NL_LINKS] = {{0}};
+	struct nl_emulate_spans spans = {0};
 	const char *line = (const char *)data;
 
 	while (len) {
 		const char *end = memchr(line, '\n', len);
 		size_t line_len = end ? (size_t)(end - line) : len;
-		struct nl_link_opts before[2];
+		struct nl_link_opts before[NL_LINKS];
+		struct nl_emulate_spans spans_before = spans;
 		struct nl_emulate_drops script;
 		struct nl_emulate_ends ends;
 		struct nl_request request;
 		struct nl_err err;
-		int link = 2;
+		int link = -1;
 
 		memcpy(before, opts, sizeof(opts));
 		if (nl_request_parse(&request, line, line_len) == NL_REQUEST_OK) {
 			if (nl_emulate_set_from_request(&request, &link, opts, &script, &err) == NL_OK) {
-				want(link == 0 || link == 1);
-				want(memcmp(&opts[!link], &before[!link], sizeof(opts[0])) == 0);
+				want(link >= 0 && link < NL_LINKS);
+				for (int i = 0; i < NL_LINKS; i++)
+					want(i == link || memcmp(&opts[i], &before[i], sizeof(opts[0])) == 0);
 				check_link(&opts[link]);
 				check_drop_plan(&script);
 			} else {
@@ -70,6 +87,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		if (nl_request_parse(&request, line, line_len) == NL_REQUEST_OK &&
 		    nl_emulate_ends_from_request(&request, &ends, &err) == NL_OK)
 			check_ends(&ends);
+		if (nl_request_parse(&request, line, line_len) == NL_REQUEST_OK) {
+			if (nl_emulate_spans_from_request(&request, &spans, &err) == NL_OK)
+				check_spans(&spans);
+			else
+				want(memcmp(&spans, &spans_before, sizeof(spans)) == 0);
+		}
 		line_len += end ? 1 : 0;
 		line += line_len;
 		len -= line_len;
