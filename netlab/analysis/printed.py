@@ -421,11 +421,13 @@ def _check_factor(name: str, cells: pd.DataFrame, study: Study | None) -> None:
 def of_two(
     cells: pd.DataFrame, first: str, second: str, at: Mapping = {}, study: Study | None = None
 ) -> pd.DataFrame:
-    """Cells that differ in two factors alone."""
+    """Cells that differ in two factors alone; where some share a place, those that have both."""
     for name in filter(None, (first, second)):
         _check_factor(name, cells, study)
     check(first != second, "factor", first, "name two different factors", "E-ANALYSIS-034")
     part, two = at_levels(cells, at, study), [name for name in (first, second) if name]
+    if part.duplicated(two).any():
+        part = part[part[two].notna().all(axis=1)]
     others = {name: of for name, of in varying(part, study).items() if name not in two}
     if others and part.duplicated(two).any():
         name, levels = next(iter(others.items()))

@@ -14,6 +14,7 @@ from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.compare import compare
 from netlab.analysis.effects import effects
 from netlab.analysis.findings import target
+from netlab.analysis.measured import from_frames
 from netlab.analysis.printed import as_printed
 from netlab.analysis.sides import ComparedSide, split
 from netlab.errors import BadInput
@@ -81,6 +82,25 @@ def test_any_two_factors_make_a_table(measured):
     assert found.columns.tolist() == ["send copy", "send zerocopy"]
     assert found.loc["1024", "send zerocopy"] == ""  # left out of the design
     assert float(found.loc["65536", "send copy"].split()[0]) == pytest.approx(300, rel=0.02)
+
+
+def test_cells_of_other_groups_that_lack_a_factor_leave_its_table(tmp_path):
+    """One group has two paces, the others have none, and differ in their streams."""
+    content = lab_study().model_dump(mode="json") | {
+        "tunings": [{"name": "plain", "mtus_B": [1500], "knobs": []}],
+        "timing": {"rounds": 3, "seconds": 0.5},
+        "streams": [1, 2, 3],
+    }
+    group = {"path": "a-b", "sender": "a"}
+    content["groups"] = [
+        {**group, "name": "paced", "streams": [1], "factors": {"pacing_MBps": [1.0, 2.0]}},
+        *({**group, "name": name, "streams": [at]} for name, at in (("x", 1), ("y", 1), ("z", 3))),
+    ]
+    study = Study.model_validate(content)
+    runs = synthetic.runs_of(study, value=lambda *_at: (1.0, "link"))
+    m = from_frames(study, runs, synthetic.intervals_of(runs, study), tmp_path)
+    (shown,) = stack(m).tables
+    assert set(shown.data["group"]) == {"paced"} and len(shown.data) == 2
 
 
 def test_a_factor_that_varies_needs_a_level(measured):
