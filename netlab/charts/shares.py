@@ -39,6 +39,15 @@ NEWCOMERS_CAPTION = (
 )
 COLUMNS = 3
 
+LEGEND_CHARACTERS = 60
+"""Names of a legend in one line, together."""
+
+
+def _legend_columns(names: Sequence[str]) -> int:
+    """As many names as fit beside each other."""
+    longest = max(map(len, names), default=1)
+    return max(1, min(len(names), LEGEND_CHARACTERS // longest))
+
 
 def stack_styles(controls: Sequence[str]) -> dict[str, dict]:
     """Style of each congestion control of a study, in their order."""
@@ -87,7 +96,7 @@ def stacks(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
             _dot(ax, at, row, ends, styles[row["control"]], shown)
         words.append(f"{label}: {in_words(part)}")
     ax.set(xlabel="share of the bytes in the window, %", xlim=(-2, 102))
-    drawing.legend_below(ax, ncols=len(styles))
+    drawing.legend_below(ax, ncols=_legend_columns([*map(stack_name, styles)]))
     alt = f"Dots of the share of each stack, a row a cell. {'; '.join(words)}."
     return describe(ax, alt, SHARE_CAPTION)
 
@@ -165,7 +174,8 @@ def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], grou
     ]
     equal_line = Line2D([], [], color=drawing.CEILING_COLOUR, linewidth=1)
     shown = [*map(stack_name, styles), "equal share"]
-    fig.legend([*lines, equal_line], shown, ncols=len(shown), loc="outside lower center")
+    columns = _legend_columns(shown)
+    fig.legend([*lines, equal_line], shown, ncols=columns, loc="outside lower center")
     alt = f"Line charts of the shares of flows that start at several times. {'; '.join(words)}."
     return Panels(describe(fig, alt, NEWCOMERS_CAPTION), axes)
 
@@ -195,6 +205,6 @@ def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], gro
         for style in styles.values()
     ]
     names = [stack_name(control) for control in styles]
-    fig.legend(lines, names, ncols=len(names), loc="outside lower center")
+    fig.legend(lines, names, ncols=_legend_columns(names), loc="outside lower center")
     alt = f"Line charts of the goodput of every stream over time. {'; '.join(words)}."
     return Panels(describe(fig, alt, OVER_TIME_CAPTION), axes)

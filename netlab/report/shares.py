@@ -21,7 +21,7 @@ NOTE = (
     "Of the bytes in the measured window: mean over the valid runs, with its interval from three "
     "rounds on, cut at 0 and 100 %."
 )
-NO_NEWCOMERS = "No cell has flows that start after others."
+NO_NEWCOMERS = "No cell has flows that start after others, on links that all pass."
 NEWCOMERS_NOTE = (
     "Share of the bytes in the window while all flows are on. The time is from their start until a "
     "running mean of five round trips, at least 1 s, gives them 0.8 of an equal share."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
+
 import pytest
-from emulated import ADDRESS, Emulated, run, transfer
+from emulated import ADDRESS, Emulated, emulated, run, transfer
 
 FIRST, SECOND, BOTH = range(10_240, 11_000), range(11_000, 12_000), range(12_000, 13_000)
 RATES_BPS = (8_000_000, 4_000_000)
@@ -152,3 +154,25 @@ def test_a_path_of_one_link_gets_no_second_one_while_it_is_open(path):
     event = path.emulator.ask("set direction=ab hop=2 delay_us=5")
     assert event["event"] == "error" and event["key"] == "hop"
     path.set("ab", hop=1, delay_us=5)
+
+
+def test_a_sanitized_emulator_moves_packets_over_two_links(gensink, sanitized):
+    """Super-packets of TCP, datagrams, drops, queues of disciplines and a full ring of samples."""
+    layout = ("setarch", platform.machine(), "-R")
+    with emulated(gensink, *layout, binary=sanitized / "gensink") as path:
+        for hop in (1, 2):
+            path.both(hop=hop, jitter_us=200, reorder_ppb=10**7, reorder_us=500, loss_ppb=10**6)
+        path.both(hop=2, discipline="fq_codel", target_us=5000, interval_us=100_000, rate_bps=10**7)
+        two_hops(path, 20_000_000, 10_000_000, queue_packets=40)
+        path.datagrams(200, 1000)
+        with path.agents() as agents:
+            starts = ",".join(str(ports[0]) for ports in (FIRST, SECOND, BOTH))
+            sent(path, agents, window_ms=500, streams=3, source_ports=starts, source_span=700)
+        path.wait_until_empty()
+        links(path)
+        process = path.emulator.process
+        process.stdin.close()
+        final = path.emulator.receive()
+        assert final["final"] is True and len(final["second"]) == 2
+        said = process.stderr.read().decode()
+        assert process.wait(30) == 0 and said == "", said
