@@ -23,7 +23,7 @@ from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.steadiness import longer
 from netlab.study import UDP, Group, Study, Timing, Udp
 from netlab.study.factors import path_of_link
-from netlab.study.groups import group_at
+from netlab.study.groups import group_at, sends_datagrams
 from netlab.study.model import study_at
 from netlab.study.schedule import visits
 from netlab.study.tuning_checks import asked_buffers_B, fixed_buffer_text, moot_knobs
@@ -38,6 +38,9 @@ GREETING_MOST = 128
 """Connections at once that a sender has not established; their receiver keeps room for two each."""
 BLOCKING_MOST = 32
 """Most streams that ``engine: auto`` gives a thread each."""
+
+OUTLASTING = 0.05
+"""Least part of the streams in a burst of losses that does not end in time, of a warning."""
 
 DATAGRAM_TIMING = Timing(rounds=1, seconds=0.2, warmup_s=0.0, interval_ms=50)
 DATAGRAMS_PER_S = 100
@@ -148,11 +151,38 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         if names := study.congestions(study.run_groups(groups)):
             yield _controls(study, names, endpoint)
         yield from _permissions(study, groups, endpoint)
+    yield from bursts(study, path)
     yield from _datagrams(study, path, groups, endpoints)
     yield from _buffers(study, path, groups, endpoints)
     mtus = {mtu for level in study.tunings for mtu in level.mtus}
     for mtu_B in sorted(mtus, key=lambda mtu_B: mtu_B or 0):
         yield _mtu(study, path, groups, endpoints, mtu_B)
+
+
+def bursts(study: Study, path: str) -> Iterator[Check]:
+    """Warn of groups whose runs may end before a burst of losses that stopped a stream."""
+    link = study.path(path).link
+    if link is None or link.emulator is None:
+        return
+    for group in study.groups:
+        if group.path != path_of_link(path) or sends_datagrams(group.generator):
+            continue
+        timing = study_at(study, group, ()).timing
+        wait_s = timing.drain_at(
+            min(group.streams or study.streams),
+            study.longest_rtt_s(group, path),
+            buffer_B=group.buffer_B,
+            link_MBps=link_MBps(study, path, group) or 0.0,
+        )
+        chance = max(way.burst_outlasts(wait_s) for way in link.emulator.ways)
+        if chance >= OUTLASTING:
+            text = (
+                f"a burst of losses ends with packets, not with time: {100 * chance:.0f} % of the "
+                "streams that have one packet left in a burst do not bring it through in the "
+                f"{wait_s:.0f} s that a run waits for its rest (drain_s), and the run fails; "
+                "lower loss_in_burst, or shorten loss_burst_packets"
+            )
+            yield Check("warn", f"group {group.name}", text)
 
 
 def most_files(study: Study, groups: Iterable[Group], cpus: int) -> int:

@@ -619,6 +619,11 @@ class Emulated:
         return self.longest_rtt_us or float(sum(now["delay_us"] for _, _, now in self._ways()))
 
     @property
+    def has_bursts(self) -> bool:
+        """True if losses come in bursts."""
+        return any(now["enter_bad_ppb"] for _, _, now in self._ways())
+
+    @property
     def queue_s(self) -> float:
         """Time in the deepest queues of all links of a direction."""
         of_way: dict[str, float] = {}

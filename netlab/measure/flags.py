@@ -302,7 +302,13 @@ def flags_of(
         flags["failed"] += f", {late}"
     missing_B = (row.get("sent_B") or 0) - (row.get("received_B") or 0)
     if missing_B > 0 and any(flow.sink.get("status") == "timeout" for flow in outcome.flows):
-        flags["failed"] += f", {missing_B} B had not arrived: give them more time, timing.drain_s"
+        advice = "give them more time, timing.drain_s"
+        if emulated is not None and emulated.has_bursts:
+            advice = (
+                "a burst of losses ends with packets, not with time, and dropped each retry; "
+                "lower loss_in_burst, or shorten loss_burst_packets"
+            )
+        flags["failed"] += f", {missing_B} B had not arrived: {advice}"
     stall = _stall(intervals, STALL_S + loaded_rtt_s(row))
     window_s, timed = row["window_s"], row.get("records") is None
     if stall:

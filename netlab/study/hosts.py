@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, Self
@@ -224,6 +225,9 @@ class Second(Sparse, title="`paths.NAME.link.emulator.second`"):
     loss: Probability = key("Probability that a packet is lost.", 0.001, 0.0)
 
 
+FIRST_RETRY_S = 0.2
+"""Least retransmission timeout of TCP; each further retry takes twice as long."""
+
 OF_QUEUE, OF_DISCIPLINE = ("queue_B", "queue_packets"), ("target_ms", "interval_ms")
 
 
@@ -356,6 +360,17 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
             return 0.0, 0.0
         ends, share = 1 / self.loss_burst_packets, self.loss / self.loss_in_burst
         return ends * share / (1 - share), ends
+
+    def burst_outlasts(self, wait_s: float) -> float:
+        """Chance that a packet which a burst dropped is dropped with each retry within a time.
+
+        Of a stream that sends nothing beside: a burst is counted in packets, and ends with these
+        retries alone.
+        """
+        if self.loss_burst_packets is None or not self.loss:
+            return 0.0
+        retries = math.floor(math.log2(max(0.0, wait_s) / FIRST_RETRY_S + 1))
+        return float((self.loss_in_burst * (1 - 1 / self.loss_burst_packets)) ** retries)
 
     def check_queue(self) -> None:
         """Refuse a queue or a bucket of one direction that contradicts its other settings."""

@@ -1,11 +1,11 @@
-"""A check counts the open files that the runs of a study need."""
+"""A check counts the open files that runs need, and warns of bursts of losses that outlast them."""
 
 from __future__ import annotations
 
 import pytest
 from lab_study import lab_study
 
-from netlab.experiment.preflight import FILES_SPARE, most_files
+from netlab.experiment.preflight import FILES_SPARE, bursts, most_files
 from netlab.study import Study
 
 
@@ -49,3 +49,42 @@ def test_the_most_that_the_groups_of_the_path_measure_counts():
 
 def test_levels_of_a_factor_count():
     assert needed({"factors": {"engine": ["epoll", "plain"]}}, streams=[100]) == 500 + greeted(100)
+
+
+EIGHT = {"loss": 0.04, "loss_burst_packets": 8.0}
+
+
+@pytest.mark.parametrize(
+    ("emulator", "changes", "says"),
+    [
+        # 0.2 s (2^7 - 1) is less than 30 s: 7 retries, each lost with 7/8
+        (EIGHT, {"drain_s": 30.0}, "39 % of the streams that have one packet left in a burst"),
+        (EIGHT, {"drain_s": 120.0}, "30 % of the streams"),
+        ({"reverse": EIGHT}, {"drain_s": 30.0}, "in the 30 s that a run waits"),
+        (EIGHT | {"loss_in_burst": 0.5}, {"drain_s": 30.0}, ""),
+        (EIGHT | {"loss_burst_packets": 2.0}, {"drain_s": 30.0}, ""),
+        ({"loss": 0.04}, {"drain_s": 1.0}, ""),
+        ({"loss": 0.0, "loss_burst_packets": 8.0}, {"drain_s": 1.0}, ""),
+    ],
+)
+def test_bursts_of_losses_that_outlast_a_run_are_warned_of(emulator, changes, says):
+    content = lab_study().model_dump(mode="json")
+    path = {
+        "ends": [{"host": "a"}, {"host": "b"}],
+        "link": {"emulator": {"rtt_ms": 20, **emulator}},
+    }
+    content |= {"paths": {"a-b": path}, "timing": {"seconds": 1.0, **changes}}
+    study = Study.model_validate(content)
+    (link,) = study.links
+    found = [*bursts(study, link)]
+    assert [check.status for check in found] == ["warn"] * (len(study.groups) if says else 0)
+    assert all(says in check.text and "loss_in_burst" in check.text for check in found)
+
+
+def test_datagrams_do_not_wait_for_a_burst_and_a_path_without_emulator_has_none():
+    content = lab_study().model_dump(mode="json") | {"udp": {}, "socket": {"pacing_MBps": 1.0}}
+    assert [*bursts(lab_study(), lab_study().links[0])] == []
+    path = {"ends": [{"host": "a"}, {"host": "b"}], "link": {"emulator": {"rtt_ms": 20, **EIGHT}}}
+    content["groups"] = [{"name": "d", "path": "a-b", "sender": "a", "generator": "udp"}]
+    study = Study.model_validate(content | {"paths": {"a-b": path}})
+    assert [*bursts(study, "a-b")] == []

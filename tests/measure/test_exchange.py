@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from refusals import refused
 from scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
-from test_flags import BUSY, FINE, TIMING, outcome
+from test_flags import BUSY, FINE, LATE, MISSING, TIMING, outcome
 
 from netlab.errors import HostError, RunError
 from netlab.measure.exchange import (
@@ -589,3 +589,11 @@ def test_a_result_whose_parts_do_not_fit_each_other_fails_the_run(clock, changes
     a = good_agent(clock, gen=lambda words: [{**result("gen", run=words["run"]), **changes}])
     with refused(RunError, "E-MEASURE-008", match=f"^a: its gen_result has .*{says}"):
         measure(side("a", a), side("b", good_agent(clock)), request(), now=clock, run_number=7)
+
+
+@pytest.mark.parametrize(("enters_ppb", "advice"), [(0, "timing.drain_s"), (9, "loss_in_burst")])
+def test_a_run_that_a_burst_of_losses_stopped_is_not_told_to_wait(enters_ppb, advice):
+    emulated = between(report(), report(enter_bad_ppb=enters_ppb))
+    stopped = outcome(**LATE)
+    found = flags_of(FINE | MISSING, stopped, [], [], BUSY, TIMING, emulated)["failed"]
+    assert "4215128 B had not arrived" in found and advice in found
