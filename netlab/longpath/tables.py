@@ -61,14 +61,15 @@ def paths(lp: LongPath) -> Table:
         if runs.empty or path.link is None or path.link.emulator is None:
             continue
         emulator, rtt_ms = path.link.emulator, lp.rtt_ms(name)
-        need_B = bdp_B(emulator.rate_Mbps, rtt_ms) if emulator.rate_Mbps and rtt_ms else math.nan
+        rate_Mbps = path.link.shaped_Mbps[0]
+        need_B = bdp_B(rate_Mbps, rtt_ms) if rate_Mbps and rtt_ms else math.nan
         queue = emulator.queue_B
         rows.append(
             {
                 "path": name,
                 "RTT, ms": f"{rtt_ms:g}",
                 "ping, least, ms": _number(runs["ping_min_ms"].min(), 2),
-                "rate, Mb/s": f"{emulator.rate_Mbps or math.nan:g}",
+                "rate, Mb/s": f"{rate_Mbps or math.nan:g}",
                 "window needed, MB": _number(need_B / 1e6, 1),
                 "queue, MB": MISSING if queue is None else f"{queue / 1e6:.1f}",
                 "deepest queue, MB": _number(runs["path_queue_max_B"].max() / 1e6, 1),

@@ -3,8 +3,9 @@
 The rules apply in a fixed order; the first one that holds decides:
 
 1. ``bus``, ``link`` or ``one slave of the bond``, which all streams of a run take: goodput equals
-   the payload that the slowest of them carries. A full pipe also drops packets and fills windows,
-   so this rule comes first.
+   the payload that the slowest of them carries; of two links in a row, of which flows pass one
+   alone, the payload of both. A full pipe also drops packets and fills windows, so this rule comes
+   first.
 2. ``pacing``: goodput equals the configured pacing rate of the senders.
 3. ``slow start``: the congestion window doubled within the window, without a loss and in few round
    trips: the run is too short for its path.

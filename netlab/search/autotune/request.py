@@ -132,7 +132,9 @@ class SearchRequest:
         fits = all(getattr(nearest, key) == value for key, value in wanted.items())
         if fits or nearest.generator != "netlab":
             without = {"force_loss_at_s": None, "cross_udp_Mbps": 0.0, "cross_udp_B": None}
-            return nearest.model_copy(update=without)
+            # streams that are alike, and so over the whole path
+            own = {"flows": (), "congestion": self.study.congestion_of(nearest) or None}
+            return nearest.model_copy(update={**without, **own})
         same = {name: getattr(nearest, name) for name in TAKEN_OVER}
         new = {**same, **wanted, "path": self.path}
         return Group(**new, name=f"tuned {self.path} {new['direction']}")

@@ -137,6 +137,16 @@ def test_a_group_that_crosses_factors_is_refused_with_the_key_of_each(factors, s
     assert said in str(caught.value) and "without `factors`" in str(caught.value)
 
 
+def test_streams_of_unequal_flows_are_alike_but_for_their_stack():
+    content = study().model_dump(mode="python")
+    flows = [{"congestion": "bbr", "start_s": 0.5}, {"congestion": "cubic", "count": 3}]
+    content["groups"] = [
+        {"name": "one", "path": "a-b", "sender": "a", "flows": flows, "streams": [4]}
+    ]
+    group = SearchRequest(Study.model_validate(content), "a-b").group
+    assert group.flows == () and group.congestion == "bbr+3*cubic"
+
+
 def test_factors_of_another_path_or_of_a_person_do_not_matter():
     content = study().model_dump(mode="python")
     other = {"name": "other", "path": "bare", "sender": "b", "factors": {"dscp": [0, 8]}}
