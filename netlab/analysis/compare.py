@@ -79,9 +79,9 @@ def _varies(runs: pd.DataFrame, keys: list[str], column: str) -> bool:
     return bool((runs.groupby(keys, dropna=False)[column].nunique(dropna=False) > 1).any())
 
 
-def _listed(levels: set) -> str:
+def _listed(levels: set, most: int = 6) -> str:
     shown = sorted("none" if level is None else str(level) for level in levels)
-    return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
 
 
 def cells_of(runs: pd.DataFrame, keys: tuple[str, ...]) -> dict[tuple, list[int]]:
@@ -170,6 +170,11 @@ class Compared:
         return int((self.frame["verdict"] == verdict).sum())
 
 
+def side_name(place: int) -> str:
+    """Name of a side by its place: A, B to Z, then B1, B2 and so on."""
+    return chr(ord("A") + place) if place < 26 else f"B{place - 25}"
+
+
 @dataclass(frozen=True, eq=False)
 class OtherRuns:
     """A side to compare with the reference: its runs, and what its study asks for."""
@@ -178,6 +183,8 @@ class OtherRuns:
     asked: Asked = Asked()
     one_store: bool = False
     """In the directory of the reference: a record may count on both sides."""
+    label: str = ""
+    """Results that a message names; the letter of the side without one."""
 
 
 def compare(
@@ -204,6 +211,7 @@ def compare_all(
     asked: Asked,
     others: Sequence[OtherRuns],
     *,
+    label: str = "",
     by: str = "",
     same_within_percent: float = SAME_WITHIN_PERCENT,
     shift: Shift = UNKNOWN_SHIFT,
@@ -211,14 +219,19 @@ def compare_all(
     """Compare others with a reference as one family: all cells of all of them hold at once."""
     fine, text = 0 < same_within_percent < 100, "must lie between 0 and 100"
     check(fine, "same_within", same_within_percent, text, "E-ANALYSIS-021")
-    names = [chr(ord("B") + place % 25) for place in range(len(others))]
-    matched = [_matched(a, b, by, name) for name, b in zip(names, others, strict=True)]
+    names = [side_name(place) for place in range(1, len(others) + 1)]
+    matched = [_matched(a, label, b, by, name) for name, b in zip(names, others, strict=True)]
     level = min(asked.level, *(b.asked.level for b in others))
     pairs = [pair for one in matched for pair in one.pairs]
     each = [(asked, b.asked) for one, b in zip(matched, others, strict=True) for _ in one.pairs]
-    figures = iter(
-        compare_pairs(pairs, level=level, asked=each, same_within_percent=same_within_percent)
+    compared = compare_pairs(
+        pairs,
+        level=level,
+        asked=each,
+        names=[name for name, one in zip(names, matched, strict=True) for _ in one.pairs],
+        same_within_percent=same_within_percent,
     )
+    figures = iter(compared)
     found = []
     for one in matched:
         rows = [next(figures) for _ in one.pairs]
@@ -256,7 +269,7 @@ class _Matched:
     shared: int
 
 
-def _matched(a: pd.DataFrame, against: OtherRuns, by: str, name: str) -> _Matched:
+def _matched(a: pd.DataFrame, label: str, against: OtherRuns, by: str, name: str) -> _Matched:
     b, shared = against.runs, 0
     if against.one_store:  # comparing a record with itself has no information
         of_a, of_b = _records_of(a), _records_of(b)
@@ -273,14 +286,28 @@ def _matched(a: pd.DataFrame, against: OtherRuns, by: str, name: str) -> _Matche
     ]
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
-        raise NetlabError(
-            f"no cell has valid runs on both sides: of A {len(usable(a))} of {len(a)} runs are "
-            f"valid, of {name} {len(usable(b))} of {len(b)}; {shared} count on both and are left "
-            "out",
-            code="E-ANALYSIS-022",
+        of_a, of_b = (
+            f"{one or letter} ({len(usable(runs))} of {len(runs)} runs valid)"
+            for one, letter, runs in ((label, "A", a), (against.label, name, b))
         )
+        why = f"; {shared} count on both and are left out" if shared else _apart(*sides, keys)
+        text = f"{of_a} and {of_b} have no cell with valid runs in common{why}"
+        raise NetlabError(text, code="E-ANALYSIS-022")
     pairs = [(sides[0][key], sides[1][key]) for key in common]
     return _Matched(keys, apart, common, pairs, _only(a, b, keys, sides, name), shared)
+
+
+def _apart(a: dict[tuple, pd.Series], b: dict[tuple, pd.Series], keys: tuple[str, ...]) -> str:
+    """Factors of which two sides that were measured share no level, with these levels."""
+    if not (a and b):
+        return ""
+    levels = [tuple(map(set, zip(*side, strict=True))) for side in (a, b)]
+    words = [
+        f"{key} {_listed(of_a, 3)} against {_listed(of_b, 3)}"
+        for key, of_a, of_b in zip(keys, *levels, strict=True)
+        if key != "factors" and not of_a & of_b
+    ]
+    return f": {'; '.join(words)}" if words else ""
 
 
 def _records_of(runs: pd.DataFrame) -> list[tuple]:
@@ -302,16 +329,19 @@ def compare_pairs(
     *,
     level: float = 0.95,
     asked: Sequence[tuple[Asked, Asked]] = (),
+    names: Sequence[str] = (),
     same_within_percent: float = SAME_WITHIN_PERCENT,
 ) -> list[dict]:
     """Compare pairs of series as one family: their statements hold at once.
 
-    ``asked`` has what is asked of each pair; without it the pairs need no precision.
+    ``asked`` has what is asked of each pair; without it the pairs need no precision. ``names`` has
+    the name of the second side of each pair, B by default.
     """
     cell_level, rows = bonferroni(level, len(pairs) or 1), []
     p_values = holm([p_of_ratio(*pair) for pair in pairs])
     every = asked or [(Asked(), Asked())] * len(pairs)
-    for pair, p_holm, sides in zip(pairs, p_values, every, strict=True):
+    named = names or ["B"] * len(pairs)
+    for pair, p_holm, sides, name in zip(pairs, p_values, every, named, strict=True):
         both, paired = _compared(*pair, cell_level)
         goodputs, (n_a, n_b) = [values.to_numpy() for values in pair], map(len, pair)
         halves = [half_width_percent(g, one.level) for g, one in zip(goodputs, sides, strict=True)]
@@ -319,7 +349,7 @@ def compare_pairs(
         few = f"{n_a} and {n_b} valid runs, {COMMON_ROUNDS} of each are needed"
         few = "" if min(n_a, n_b) >= COMMON_ROUNDS else few
         ends = (math.nan, math.nan) if few else (both.low, both.high)
-        reason = few or _imprecise(halves, sides)
+        reason = few or _imprecise(halves, sides, ("A", name))
         word = decide(both, p_holm, 1 - level, same_within_percent)
         word = NO_INTERVAL if few else CANNOT_TELL if reason else word
         why = reason or ("the interval is too wide" if word == CANNOT_TELL else "")
@@ -382,11 +412,11 @@ def _compared(before: pd.Series, after: pd.Series, level: float) -> tuple[Ratio,
     return ratio(before.to_numpy(), after.to_numpy(), level), False
 
 
-def _imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
+def _imprecise(halves: Sequence[float], asked: Sequence[Asked], names: Sequence[str]) -> str:
     """Reason why a cell is not ranked: a side is less precise than its study asked."""
     wide = [
         f"{name} is within ±{half:.1f} %, its study asks for {one.half_width_percent:g} %"
-        for name, half, one in zip("AB", halves, asked, strict=True)
+        for name, half, one in zip(names, halves, asked, strict=True)
         if one.half_width_percent is not None and not half <= one.half_width_percent
     ]
     return "; ".join(wide)

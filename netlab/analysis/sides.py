@@ -379,7 +379,8 @@ def _compared_sides(
         level = min(a.asked.level, *(b.asked.level for b in others))
         shift = shift_of([a.runs, *again], level)
     every = compare_all(
-        *(a.runs, a.asked, [OtherRuns(b.runs, b.asked, _one_store(a, b)) for b in others]),
+        *(a.runs, a.asked, [OtherRuns(b.runs, b.asked, _one_store(a, b), b.label) for b in others]),
+        label=a.label,
         by=by,
         same_within_percent=same_within_percent,
         shift=shift,

@@ -20,6 +20,7 @@ from netlab.analysis.compare import (
     SLOWER,
     VERDICTS,
     Compared,
+    side_name,
 )
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio
 from netlab.analysis.printed import MISSING, number, text_of
@@ -277,7 +278,7 @@ def as_json(c: SidesCompared) -> dict:
 
 def letters(every: Sequence[SidesCompared]) -> list[str]:
     """Names of the sides after the reference A, which may be more than an alphabet has."""
-    return [chr(ord("B") + n) if n < 25 else f"B{n - 23}" for n in range(len(every))]
+    return [side_name(place) for place in range(1, len(every) + 1)]
 
 
 def all_sides(every: Sequence[SidesCompared]) -> Table:

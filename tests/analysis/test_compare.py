@@ -20,8 +20,10 @@ from netlab.analysis.compare import (
     SLOWER,
     Asked,
     Compared,
+    OtherRuns,
     _overall,
     compare,
+    compare_all,
     holm,
     shift_of,
 )
@@ -101,6 +103,24 @@ def test_a_record_that_counts_on_both_sides_is_left_out(study):
     assert set(found.frame["streams"]) == {64}
     with refused(NetlabError, "E-ANALYSIS-022"):
         compare(a, a, one_store=True)
+
+
+def test_results_without_a_common_cell_are_named_with_the_levels_that_differ(study):
+    a, third = runs_of(study), runs_of(study, "c3", seed=3)
+    third = third.assign(streams=third["streams"] + 1)
+    others = [OtherRuns(runs_of(study, "c2", seed=2), label="two"), OtherRuns(third, label="three")]
+    with refused(NetlabError, "E-ANALYSIS-022") as found:
+        compare_all(a, Asked(), others, label="one")
+    text = str(found.value)
+    assert text.startswith("one (") and " and three (" in text and "two" not in text
+    assert text.endswith(": streams 1, 64 against 2, 65")
+
+
+def test_a_third_side_that_is_imprecise_is_named_by_its_own_letter(study):
+    a, b = runs_of(study), runs_of(study, "c2", seed=2)
+    wide = runs_of(study, "c3", noise=0.05, seed=3)
+    found = compare_all(a, Asked(), [OtherRuns(b), OtherRuns(wide, Asked(0.95, 0.5))])
+    assert found[1].frame["reason"].str.startswith("C is within").all()
 
 
 def test_a_cell_less_precise_than_asked_is_not_ranked(study):
