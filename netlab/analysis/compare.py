@@ -286,18 +286,21 @@ def _matched(a: pd.DataFrame, label: str, against: OtherRuns, by: str, name: str
     ]
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
-        of_a, of_b = (
+        named = [
             f"{one or letter} ({len(usable(runs))} of {len(runs)} runs valid)"
             for one, letter, runs in ((label, "A", a), (against.label, name, b))
-        )
-        why = f"; {shared} count on both and are left out" if shared else _apart(*sides, keys)
-        text = f"{of_a} and {of_b} have no cell with valid runs in common{why}"
+        ]
+        why = f"; {shared} count on both and are left out" if shared else ""
+        why = why or _without_common_level(sides[0], sides[1], keys)
+        text = f"{' and '.join(named)} have no cell with valid runs in common{why}"
         raise NetlabError(text, code="E-ANALYSIS-022")
     pairs = [(sides[0][key], sides[1][key]) for key in common]
     return _Matched(keys, apart, common, pairs, _only(a, b, keys, sides, name), shared)
 
 
-def _apart(a: dict[tuple, pd.Series], b: dict[tuple, pd.Series], keys: tuple[str, ...]) -> str:
+def _without_common_level(
+    a: dict[tuple, pd.Series], b: dict[tuple, pd.Series], keys: tuple[str, ...]
+) -> str:
     """Factors of which two sides that were measured share no level, with these levels."""
     if not (a and b):
         return ""
@@ -307,7 +310,7 @@ def _apart(a: dict[tuple, pd.Series], b: dict[tuple, pd.Series], keys: tuple[str
         for key, of_a, of_b in zip(keys, *levels, strict=True)
         if key != "factors" and not of_a & of_b
     ]
-    return f": {'; '.join(words)}" if words else ""
+    return f": {'; '.join(words) or 'they share single levels, and no combination of them'}"
 
 
 def _records_of(runs: pd.DataFrame) -> list[tuple]:

@@ -179,25 +179,42 @@ def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
 def cells(c: SidesCompared) -> Table:
     """Every cell, by verdict and size of the effect."""
     frame, keys = c.compared.frame, c.compared.keys
-    several = [key for key in keys if frame[key].nunique(dropna=False) > 1]
-    shown = _in_words(frame[several or list(keys[:1])])
+    shown = _in_words(frame[_naming(frame, keys)])
     between = " between campaigns" if c.compared.between else ""
     return _every_cell(shown, frame, "Cell by cell", method(c).text, between)
+
+
+OF_A_GROUP = ("path", "sender", "direction")
+
+
+def _naming(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Columns that tell the cells apart, without those that the name of the group gives."""
+    several = [key for key in keys if frame[key].nunique(dropna=False) > 1]
+    return [key for key in several if key not in _of_group(frame, several)] or list(keys[:1])
+
+
+def _of_group(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Columns with one level in each group."""
+    if "group" not in keys or frame["group"].nunique(dropna=False) < 2:
+        return []
+    named = [key for key in OF_A_GROUP if key in keys]
+    levels = frame.groupby("group", dropna=False)[named].nunique(dropna=False)
+    return [key for key in named if levels[key].max() == 1]
 
 
 def _every_cell(
     shown: pd.DataFrame, compared: pd.DataFrame, caption: str, note: str, between: str = ""
 ) -> Table:
-    """Figures of each cell after the columns that name it; a difference says between what."""
+    """The verdict of each cell, which a narrow page shows as well, and the figures after it."""
     rows = compared.to_dict("records")
-    shown["B against A, %"] = [percent(row["ratio"]) for row in rows]
-    shown["interval"] = [interval(row["low"], row["high"]) for row in rows]
     shown["verdict"] = [
         row["verdict"] + between * (row["verdict"] in (FASTER, SLOWER))
         if row["ranked"]
         else f"{row['verdict']}: {row['reason']}"
         for row in rows
     ]
+    shown["B against A, %"] = [percent(row["ratio"]) for row in rows]
+    shown["interval"] = [interval(row["low"], row["high"]) for row in rows]
     shown["A, MB/s"] = [number(row["a_MBps"]) for row in rows]
     shown["B, MB/s"] = [number(row["b_MBps"]) for row in rows]
     shown["rounds"] = [f"{row['n_a']} and {row['n_b']}" for row in rows]
@@ -206,8 +223,11 @@ def _every_cell(
 
 def only(c: SidesCompared) -> Table | Sentence:
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
-    shown = _in_words(c.compared.only)
-    return table_or("Both sides have every cell.", shown, "Cells of one side only", heads)
+    alone = c.compared.only
+    shown = _in_words(alone.drop(columns=_of_group(alone, c.compared.keys)))
+    return table_or(
+        "Both sides have every cell.", shown, "Cells of one side only", heads, data=alone
+    )
 
 
 def tables(c: SidesCompared) -> Tables:
@@ -290,6 +310,9 @@ def all_sides(every: Sequence[SidesCompared]) -> Table:
     frame["against A, %"] = ["", *(effect(one.compared.overall) for one in every)]
     for word in VERDICTS:
         frame[word] = [MISSING, *(str(one.compared.count(word)) for one in every)]
+    # the answer before the circumstances, which a narrow page may cut
+    answer = ["side", "results", "against A, %", *VERDICTS]
+    frame = frame[[*answer, *frame.columns.difference(answer, sort=False)]]
     return Table(frame, "Compared: each against A", note=method_of_all(every).text)
 
 
@@ -336,7 +359,7 @@ def cells_of_all(every: Sequence[SidesCompared]) -> Table:
         for name, one in zip(letters(every), every, strict=True)
     )
     frame = pd.concat(frames, ignore_index=True)
-    several = [key for key in keys if frame[key].nunique(dropna=False) > 1] or keys[:1]
+    several = _naming(frame, keys)
     frame = frame.sort_values([*several, "side"], ignore_index=True, key=_sortable)
     shown = _in_words(frame[[*several, "side"]])
     between = " between campaigns" if every[0].compared.between else ""
@@ -369,7 +392,9 @@ def only_of_all(every: Sequence[SidesCompared]) -> Table | Sentence:
         ignore_index=True,
     )
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
-    return table_or("All sides have every cell.", _in_words(frame), "Cells of one side only", heads)
+    shown = _in_words(frame.drop(columns=_of_group(frame, list(frame))))
+    caption = "Cells of one side only"
+    return table_or("All sides have every cell.", shown, caption, heads, data=frame)
 
 
 def tables_of_all(every: Sequence[SidesCompared]) -> Tables:

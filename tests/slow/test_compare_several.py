@@ -65,6 +65,25 @@ def test_each_is_compared_with_the_first_and_cell_by_cell_as_alone(found, places
         assert (wide > (both[1]["high"].to_numpy() - both[1]["low"].to_numpy())).all()
 
 
+def test_the_verdict_stands_before_what_a_narrow_page_cuts(found, tmp_path):
+    several = found.tables.cells().frame.columns.tolist()
+    assert several[several.index("side") + 1] == "verdict"
+    sides = found.tables.sides().frame.columns.tolist()
+    assert sides[:4] == ["side", "results", "against A, %", "slower"]
+    file = synthetic.foreign_file(tmp_path)
+    more = "  - {name: right -> left, path: rack, sender: right}\nstreams:"
+    file.write_text(file.read_text().replace("streams:", more).replace("rounds: 1", "rounds: 3"))
+    study = studies.load(file)
+    for name, most in (("a", 64), ("b", 1)):
+        runs = synthetic.runs_of(study, change=lambda row, most=most: row["streams"] <= most)
+        synthetic.store_of(tmp_path / name, study, runs)
+        (tmp_path / name / "study.yml").write_text(file.read_text())
+    two = netlab.compare(str(tmp_path / "a"), str(tmp_path / "b")).tables
+    assert two.cells().frame.columns.tolist()[:2] == ["group", "verdict"]
+    assert {"path", "sender"} <= set(two.cells().data.columns)
+    assert "sender" not in two.only().frame and "sender" in two.only().data
+
+
 def test_intervals_and_tests_are_those_of_one_family(found, places):
     family = sum(len(one.compared.frame) for one in found.every)
     assert family == 3 + 3 + 2
