@@ -252,8 +252,9 @@ def tiles(m: Measured) -> tuple[Tile, ...]:
     if len(limits):
         of = f"in {limits.iloc[0]} of {counted(len(m.bottlenecks), 'cell')} with a valid run"
         limit = Tile("Main limit", str(limits.index[0]), of)
-    value, of = f"{len(valid(m.runs)):,} of {len(m.runs):,}", "the others are flagged and left out"
-    count = Tile("Valid runs", value, of)
+    good, every = len(valid(m.runs)), len(m.runs)
+    of = "the others are flagged and left out" if good < every else "no run is flagged and left out"
+    count = Tile("Valid runs", f"{good:,} of {every:,}", of)
     if published_values(m) is not None:
         verdicts = m.findings["verdict"].value_counts()
         value = f"{verdicts.get(HOLDS, 0)} of {len(m.findings)}"

@@ -24,7 +24,7 @@ from netlab.results.store import IMPORTED, Store, read_conditions, read_log
 MOST_LEFT_OUT = 5
 """Campaigns whose left out records are named one by one."""
 
-PASSED = "Quality gate passed: no empty cell, few flags, precision reached."
+PASSED = "Quality gate passed: no empty cell, few flags"
 CALIBRATION = "Calibration"
 """Item of the box that states the stored calibrations."""
 
@@ -34,15 +34,23 @@ class Banner:
     """Concerns of a measured study, as a notebook shows them."""
 
     concerns: tuple[Concern, ...]
+    precision: str = "precision reached"
+    """The third reason for which the gate is passed."""
 
     def _repr_html_(self) -> str:
-        return template("banner.html.j2").render(concerns=self.concerns, passed=PASSED)
+        return template("banner.html.j2").render(concerns=self.concerns, passed=self._passed())
 
     def __repr__(self) -> str:
         if not self.concerns:
-            return PASSED
-        rows = (f"{c.text}: {c.reason}; {c.call}" for c in self.concerns)
+            return self._passed()
+        rows = (
+            f"{c.text}: {c.reason}{'.' if c.call.endswith('.') else ';'} {c.call}"
+            for c in self.concerns
+        )
         return "\n".join(["Below the quality gate.", *rows])
+
+    def _passed(self) -> str:
+        return f"{PASSED}, {self.precision}."
 
 
 def in_words(concern: Concern) -> str:
@@ -52,7 +60,7 @@ def in_words(concern: Concern) -> str:
 
 def banner(m: Measured) -> Banner:
     """The quality gate of a measured study, for a notebook."""
-    return Banner(trust.gate(m))
+    return Banner(trust.gate(m), "precision reached" if m.study.precision else _precision(m))
 
 
 def box(m: Measured) -> list[tuple[str, str]]:

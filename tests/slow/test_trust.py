@@ -26,6 +26,7 @@ from netlab.analysis.trust import machines, stored
 from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.openlab import then_and_now
+from netlab.report import gate
 from netlab.results.store import Damaged
 from netlab.study import load
 
@@ -94,6 +95,19 @@ def test_a_whole_precise_campaign_passes_and_so_does_one_that_asks_no_precision(
     assert trust.gate(measured(openlab)) == ()
     seen = trust.precision(measured(openlab, noise=0.2))
     assert math.isnan(seen.asked_percent) and seen.wide == 0 and seen.widest_percent > 5
+
+
+def test_the_gate_is_not_passed_for_a_precision_that_was_not_asked(openlab, tmp_path):
+    passed = repr(gate.banner(measured(openlab)))
+    assert passed.startswith("Quality gate passed: ") and "no precision was asked" in passed
+    alone = synthetic.foreign(tmp_path)
+    m = measured(alone)
+    assert "2 cells without an interval over rounds" in repr(gate.banner(m))
+    runs = answers.tiles(m)[-1]
+    assert runs.value == "2 of 2" and "others" not in runs.of
+    asked = load(synthetic.openlab_file())
+    assert asked.precision is not None and not trust.gate(measured(asked))
+    assert repr(gate.banner(measured(asked))).endswith("precision reached.")
 
 
 def test_empty_cells_are_counted_by_reason(openlab):
