@@ -47,21 +47,23 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name == "__all__":
-        return __dir__()
-    if name == "__version__":
-        return import_module("netlab.version").RELEASE
-    if name in _MODULES:
-        value = getattr(import_module(f"netlab.face.{_MODULES[name]}"), name)
-        if "IPython" in modules:
-            import_module("netlab.face.completion").offer()
-    elif not name.startswith("_") and not find_spec(f"netlab.{name}") and name in _of_wings():
-        value = import_module("netlab.wings").load(_of_wings()[name])
-    else:
-        raise AttributeError(f"module 'netlab' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker knows the names above, and takes no other one for known
+
+    def __getattr__(name: str) -> object:
+        if name == "__all__":
+            return __dir__()
+        if name == "__version__":
+            return import_module("netlab.version").RELEASE
+        if name in _MODULES:
+            value = getattr(import_module(f"netlab.face.{_MODULES[name]}"), name)
+            if "IPython" in modules:
+                import_module("netlab.face.completion").offer()
+        elif not name.startswith("_") and not find_spec(f"netlab.{name}") and name in _of_wings():
+            value = import_module("netlab.wings").load(_of_wings()[name])
+        else:
+            raise AttributeError(f"module 'netlab' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -29,6 +29,8 @@ results.charts.no_such_chart()  # wrong
 results.no_such_thing  # wrong
 netlab.Study("openlab-2003").no_such_thing()  # wrong
 netlab.load_published(2003)  # wrong
+netlab.no_such_thing  # wrong
+print(netlab.__version__, netlab.claims, netlab.document, netlab.Fleet, netlab.import_files)
 results.long_path, results.published_beside, results.screens, results.then_and_now
 netlab.Study("openlab-2003").screen, netlab.Study("openlab-2003").mlrsearch
 """
