@@ -157,6 +157,15 @@ def test_every_netlab_command_of_the_readme_exists():
             place = place.commands[word]
 
 
+def test_the_readme_is_short_and_gives_the_command_before_it_is_used():
+    lines = README.splitlines()
+    assert len(lines) <= 100 and max(map(len, lines)) <= 120
+    shell = [line for part in code(README) for line in part.splitlines()]
+    first = next(n for n, line in enumerate(shell) if line.startswith("netlab "))
+    assert any(line.startswith(". .venv/bin/activate") for line in shell[:first])
+    assert any(line.startswith("pip install ") for line in shell)
+
+
 def test_every_file_that_the_readme_names_exists():
     for name in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / name).exists(), name
