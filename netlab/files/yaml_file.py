@@ -30,6 +30,10 @@ Place = tuple[str | int, ...]
 _NOUNS: dict[Any, str] = {(list, tuple): "a list", dict: "a mapping", type(None): "nothing"}
 
 
+_OF_A_KEY = "[key]"
+"""Last part of a location where the key of a mapping is wrong, not its value."""
+
+
 def mistakes_of(
     failure: ValidationError,
     model: type[BaseModel],
@@ -54,7 +58,7 @@ def mistakes_of(
         named = _named(error["msg"].removeprefix("Value error, "), content, place)
         number = line(named) if line is not None else 0
         at = f"{where}:{number}" if line is not None else where
-        key = ".".join(str(part) for part in place)
+        key = ".".join(str(part) for part in place if part != _OF_A_KEY)
         if parameter := _parameter(named, content):
             at, key = "parameters", parameter
             if named != place:  # the message begins with the other keys
@@ -129,8 +133,11 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place, key: s
     keys = _keys(model, problem["loc"][:-1])
     shape = next((noun for kinds, noun in _NOUNS.items() if isinstance(value, kinds)), None)
     if kind == "missing":
-        field = keys.get(problem["loc"][-1])  # None for an item of a pair
+        last = problem["loc"][-1]
+        field = keys.get(last)
         message = "required key is missing"
+        if isinstance(last, int):  # of a pair
+            message = f"item {last + 1} of the list is missing"
         if field and field.description and field.examples:
             example = json.dumps(field.examples[0], ensure_ascii=False)
             message += f". {field.description} Example: {example}"
@@ -179,8 +186,19 @@ _BOUNDS = {
 }
 
 
+_PATTERNS: dict[str, str] = {}
+
+
+def pattern(expression: str, words: str) -> str:
+    """A regular expression of a field; a message has the words in its place."""
+    _PATTERNS[expression] = words
+    return expression
+
+
 def _in_words(kind: str, context: dict[str, Any]) -> str:
     """The values that a field takes, in words; empty for an error with words of its own."""
+    if kind == "string_pattern_mismatch" and context.get("pattern") in _PATTERNS:
+        return f"expected {_PATTERNS[context['pattern']]}"
     if kind in ("too_short", "too_long"):
         most = "or more" if kind == "too_short" else "or fewer"
         number = context.get("min_length", context.get("max_length"))
@@ -196,7 +214,7 @@ def _place(loc: Place, content: object, *, missing: bool) -> Place:
         try:
             content = content[part]  # type: ignore[index]
         except (KeyError, IndexError, TypeError):
-            if not (missing and index == len(loc) - 1) and part != "[key]":
+            if not (missing and index == len(loc) - 1) and part != _OF_A_KEY:
                 if isinstance(content, dict | list | tuple):
                     continue
                 break

@@ -23,18 +23,21 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from netlab import wings
 from netlab.files.paths import QUICK as QUICK
+from netlab.files.yaml_file import pattern
 from netlab.tuning.knobs import Frozen, key
 
 MAX_NAME = 48
 NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$"
-Name = Annotated[str, Field(pattern=NAME)]
+_NAME_WORDS = f"a letter or digit, then letters, digits, '.', '_' or '-', {MAX_NAME} in all"
+Name = Annotated[str, Field(pattern=pattern(NAME, _NAME_WORDS))]
 Direction = Literal["->", "<->"]
 MTU = Annotated[int, Field(ge=576, le=65536)]
 Streams = Annotated[int, Field(ge=1, le=10_000)]
 _CONTROL = r"[a-z0-9_-]{1,31}"
 _COUNT = r"([1-9]\d{0,3}\*)?"
+_CONTROLS = rf"^({_CONTROL}|{_COUNT}{_CONTROL}(\+{_COUNT}{_CONTROL}){{1,7}})$"
 Congestion = Annotated[
-    str, Field(pattern=rf"^({_CONTROL}|{_COUNT}{_CONTROL}(\+{_COUNT}{_CONTROL}){{1,7}})$")
+    str, Field(pattern=pattern(_CONTROLS, "a congestion control, or up to 8, such as bbr+16*cubic"))
 ]
 """A congestion control; several joined by ``+`` are dealt to the streams of a run in turn.
 
@@ -53,7 +56,8 @@ def dealt(congestion: str) -> list[str]:
     return [name for count, name in controls(congestion) for _ in range(count)]
 
 
-StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
+_STACK_WORDS = "at most 31 small letters, digits, '_' or '-'"
+StackName = Annotated[str, Field(pattern=pattern(rf"^{_CONTROL}$", _STACK_WORDS))]
 GENERATORS = (
     *("netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"),
 )

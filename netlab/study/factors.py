@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from netlab.files.yaml_file import pattern
 from netlab.study.base import (
     Buffer,
     Congestion,
@@ -55,9 +56,8 @@ def _text(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
-_CpuList = Annotated[
-    str, Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=255)
-]
+_CPUS = pattern(r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", "CPUs, such as 0-3,6")
+_CpuList = Annotated[str, Field(pattern=_CPUS, max_length=255)]
 Cpus = Annotated[
     _CpuList, BeforeValidator(_text, json_schema_input_type=_CpuList | Annotated[int, Field(ge=0)])
 ]

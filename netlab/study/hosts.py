@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from netlab.files.yaml_file import pattern
 from netlab.study.base import InterfaceName, Megabytes, Model, Name, Sparse, is_default
 from netlab.study.rate_trace import RateTrace
 from netlab.tuning.knobs import key
@@ -46,7 +47,9 @@ class StudyHost(Model, title="`hosts.NAME`"):
         "User at the host. Default: as SSH has it.",
         "measure",
         None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$",
+        pattern=pattern(
+            r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$", "a user's name of at most 32 characters"
+        ),
     )
     port: int | None = key("Port of its sshd. Default: as SSH has it.", 22, None, ge=1, le=65535)
     identity_file: str | None = key(
@@ -56,7 +59,7 @@ class StudyHost(Model, title="`hosts.NAME`"):
         "Where the agent lies, in a directory `netlab`. Default: the cache of the login.",
         "/opt/measure",
         None,
-        pattern=r"^/[^\x00-\x1f\x7f]*$",
+        pattern=pattern(r"^/[^\x00-\x1f\x7f]*$", "an absolute path"),
     )
     bus: Bus | None = key(
         "Bus of the card; read from the host where it reports one.",

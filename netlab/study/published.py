@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.reading import open_regular
-from netlab.files.yaml_file import read_yaml, validated
+from netlab.files.yaml_file import pattern, read_yaml, validated
 from netlab.study.base import Listed, Model
 from netlab.study.factors import Level
 from netlab.tuning.knobs import key
@@ -148,7 +148,10 @@ class Described(Model, title="`published`"):
     title: Title
     source: Source
     file: str | None = key(
-        "Its CSV file, beside the study.", "theirs.csv", None, pattern=r"^[^/]+$"
+        "Its CSV file, beside the study.",
+        "theirs.csv",
+        None,
+        pattern=pattern(r"^[^/]+$", "the name of a file beside the study"),
     )
     columns: dict[str, str] = key(
         "Headings of the file that are other names of factors.",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openlab import CONTENT, OPENLAB, changed
@@ -453,3 +455,44 @@ def test_an_option_that_no_group_can_take_is_reported_once_with_its_line(tmp_pat
         load(path)
     path.write_text(right)
     assert len(load(path).groups) == 3
+
+
+WRONG = (None, "§ wrong/", -7, math.inf, [], ["x"])
+OF_PYDANTIC = re.compile(r"\b(should|Input|String|Field required|Value error|valid \w+)\b")
+
+
+def test_an_item_of_a_pair_that_is_missing_is_called_an_item():
+    wrong = changed("paths", "64-64", "ends", [{"host": "linux64-a"}])
+    assert "ends.1: item 2 of the list is missing" in str(refusal(wrong))
+
+
+def every_place(content, above=()):
+    """Places of all keys and of the first items of lists, and a key that no name may be."""
+    if isinstance(content, dict):
+        yield (*above, "no name!")
+    items = content.items() if isinstance(content, dict) else enumerate(content[:2])
+    for key, value in items:
+        yield (*above, key)
+        if isinstance(value, dict | list):
+            yield from every_place(value, (*above, key))
+
+
+def test_a_wrong_value_at_any_place_is_refused_in_words_of_netlab():
+    content = yaml.safe_load((OPENLAB.parent / "highspeed-loss.yml").read_text())
+    content["hosts"]["another"] = {"kind": "ssh", "address": "a", "user": "me", "port": 22}
+    content["hosts"]["another"]["agent_directory"] = "/opt/measure"
+    content |= {"cpus_sender": "0-3"}
+    refusals = 0
+    for place in every_place(content):
+        for value in WRONG:
+            wrong = inner = copy.deepcopy(content)
+            for part in place[:-1]:
+                inner = inner[part]
+            inner[place[-1]] = value
+            try:
+                load(wrong)
+            except BadInput as error:
+                assert not OF_PYDANTIC.search(str(error).partition("(found")[0]), (place, value)
+                assert "[key]" not in str(error)
+                refusals += 1
+    assert refusals > 300
