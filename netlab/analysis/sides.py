@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab import study as studies
-from netlab.analysis import printed
+from netlab.analysis import fact_words, printed
 from netlab.analysis.cells import CELL_KEYS, nominal_level
 from netlab.analysis.compare import (
     BASE,
@@ -44,12 +44,8 @@ MEASURED_FACTS = {"memory_kB", "copy_MBps", "cpu_frequency", "thermal_throttling
 
 HOST_FACTS = {key: label for key, label in FACTS.items() if key not in MEASURED_FACTS}
 TOP = {
-    "netlab": "netlab version",
-    "agent": "agent digest",
-    "emulated_with": "path emulated with",
-    "task_group": "task group",
-    "user_namespace": "lab in a user namespace",
-    "socket": "socket options",
+    key: fact_words.LABELS[key]
+    for key in ("netlab", "agent", "emulated_with", "task_group", "user_namespace", "socket")
 }
 COLUMNS = {
     "study": "study",

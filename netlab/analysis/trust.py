@@ -508,8 +508,9 @@ def machines(runs: pd.DataFrame, study: Study) -> Machines:
         if not isinstance(content, dict):
             continue
         for host, of_host in (content.pop("hosts", None) or {}).items():
-            for name, value in of_host.items():
-                add(host, FACTS.get(name, name), value)
+            for key, part in of_host.items():
+                for name, value in _flat(part, FACTS.get(key, key)):
+                    add(host, name, value)
         for host, link in (content.pop("link", None) or {}).items():
             for name, value in _flat(link, "link"):
                 add(host, name, value)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis import conditions, measured, printed
+from netlab.analysis import conditions, fact_words, measured, printed
 from netlab.analysis import findings as statements
 from netlab.analysis.answers import OF_A_CASE, step_effects
 from netlab.analysis.cells import (
@@ -206,6 +206,7 @@ def effects(m: Measured) -> Table | Sentence:
 def findings(m: Measured) -> Table:
     """Findings of 2003 with their verdicts on these runs."""
     heads = {"source": "in the report of 2003", "finding": "finding of 2003", "verdict": "here"}
+    heads["cannot_tell"] = "cannot tell"
     return Table(m.findings, "Findings of 2003, tested on these runs", heads, bold="verdict")
 
 
@@ -450,6 +451,17 @@ def provenance(m: Measured) -> Tables:
     found = machines(m.runs, m.study)
     none = "No recorded fact differs between the hosts."
     frame = found.differing.reset_index() if len(found.differing) else found.differing
-    differing = table_or(none, frame, "Facts in which the hosts differ")
-    equal = Table(found.equal, f"Facts of all hosts: {', '.join(found.hosts.columns) or 'none'}")
-    return Tables((differing, equal, Table(found.shared, "The campaign")))
+    caption = "Facts in which the hosts differ"
+    differing = table_or(none, _facts_in_words(frame), caption, data=frame)
+    names = ", ".join(found.hosts.columns) or "none"
+    equal = Table(_facts_in_words(found.equal), f"Facts of all hosts: {names}", data=found.equal)
+    campaign = Table(_facts_in_words(found.shared), "The campaign", data=found.shared)
+    return Tables((differing, equal, campaign))
+
+
+def _facts_in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy with names in the first column, and values in the others, as a reader sees them."""
+    shown = frame.copy()
+    for place, name in enumerate(frame.columns):
+        shown[name] = frame[name].map(fact_words.value if place else fact_words.fact)
+    return shown

@@ -27,6 +27,7 @@ from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.openlab import then_and_now
 from netlab.report import gate
+from netlab.report.tables import provenance
 from netlab.results.store import Damaged
 from netlab.study import load
 
@@ -358,3 +359,18 @@ def test_records_without_provenance_give_empty_tables_and_one_that_is_not_json_a
     assert found.hosts.empty and found.differing.empty and found.equal.empty
     with refused(NetlabError, "E-ANALYSIS-040"):
         machines(runs.assign(provenance="{half"), openlab)
+
+
+def test_the_tables_of_provenance_are_in_words_and_their_data_as_recorded(runs, openlab):
+    of_host = FACTS | {"mac_address": "02:00:00:00:00:01", "found": {"mtu": "1500"}, "fixed": []}
+    changed = with_hosts(runs, linux32=of_host)
+    content = json.loads(changed["provenance"].iloc[0])
+    content |= {"user_namespace": False, "link": {"linux32": {"wanted": {"rate_bps": 10}}}}
+    changed = changed.assign(provenance=json.dumps(content))
+    tables = provenance(from_frames(openlab, changed, None, None)).tables
+    shown = [name for table in tables[1:] for name in table.frame["item"]]
+    assert not [name for name in shown if "_" in name and not name.startswith("setting found: ")]
+    assert {"MAC address", "setting found: mtu", "link as asked: rate, bit/s"} <= set(shown)
+    campaign = tables[2].frame.set_index("item")["value"]
+    assert campaign["lab in a user namespace"] == "no"
+    assert tables[2].data.set_index("item")["value"]["user_namespace"] == "False"
