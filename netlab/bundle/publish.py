@@ -33,6 +33,7 @@ OWN = (MARKER,)
 
 CONFIDENCE = 0.95
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+PASSED = "Quality gate passed"
 _STATE = re.compile(r'<aside class="gate".*?<summary>(.*?)</summary>', re.DOTALL)
 _ANSWER = re.compile(r'<p class="answer">(.*?)</p>', re.DOTALL)
 
@@ -141,8 +142,7 @@ def _study(reports: Sequence[IndexedReport]) -> Section:
     """A study's latest answer, its reports, and its cells from report to report."""
     link = Markup('<li><a href="{}/index.html">{:%Y-%m-%d %H:%M} UTC</a>{}</li>\n')
     listed = Markup("").join(
-        link.format(one.place, one.last, f": {one.state}" if one.state else "")
-        for one in reversed(reports)
+        link.format(one.place, one.last, f": {one.state or PASSED}") for one in reversed(reports)
     )
     body = Markup("<p>{}</p>\n<ul>\n{}</ul>\n").format(reports[-1].answer, listed)
     frame = trend_of(((f"{one.last:%Y%m%dT%H%MZ}", one.runs) for one in reports), CONFIDENCE)

@@ -74,7 +74,7 @@ def test_reports_get_addresses_and_an_index_with_the_newest_first(sites, reposit
     places = [page.index(f'href="{stamp}/index.html"') for stamp in stamps]
     assert places == sorted(places, reverse=True)
     assert html.escape(published(sites[2]).answer) in page
-    assert page.count(" UTC</a></li>") == 3  # none is below the quality gate
+    assert page.count(" UTC</a>: Quality gate passed</li>") == 3
     assert "×0.90" in page  # the step from the second report to the third
     assert "nothing pushed" in publish(sites[1], "--to", repository, "--yes").output
 
