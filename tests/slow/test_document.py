@@ -72,6 +72,8 @@ def test_the_pdf_has_title_page_contents_numbers_captions_tags_and_bookmarks(sit
         assert words in whole, words
     assert not re.search(r"Table \d+: Table", whole), "one number a table"
     assert re.search(r"Table \d+: Linux64 → Linux64, bottleneck; table 2 in the source", whole)
+    numbers = re.findall(r"\bTable (\d+):", whole)
+    assert numbers == [str(n + 1) for n in range(len(numbers))], "no chart has one of another kind"
     assert 10 < len(pages) < 30 and re.search(r"\n\s*3\s*$", pages[3].rstrip())
     assert "PING" not in whole
     raw = (site / "report.pdf").read_bytes()
