@@ -39,24 +39,33 @@ def own_or_example(name: str | Path) -> str | Path:
 
 @dataclass(frozen=True)
 class Example(Sentence):
-    """Names an example, with the command that measures one's own: a click selects it."""
+    """Names an example, with the ways to measure one's own: a click selects one."""
 
     command: str
+    call: str = ""
+    """In Python; empty where only a command measures it."""
 
     def _repr_html_(self) -> str:
-        code = (
-            f'<pre style="user-select:all;white-space:pre-wrap">{html.escape(self.command)}</pre>'
+        style = "user-select:all;white-space:pre-wrap"
+        lines = "".join(
+            f'<p>{words}:</p><pre style="{style}">{html.escape(code)}</pre>'
+            for words, code in self._ways()
         )
-        return f"{super()._repr_html_()}<p>To measure your own, in a terminal:</p>{code}"
+        return f"{super()._repr_html_()}{lines}"
 
     def __repr__(self) -> str:
-        return f"{self.text} To measure your own, in a terminal: {self.command}"
+        return "\n".join([self.text, *(f"{words}: {code}" for words, code in self._ways())])
+
+    def _ways(self) -> list[tuple[str, str]]:
+        terminal = ("To measure your own, in a terminal", self.command)
+        here = [("To measure your own, in Python", self.call), ("In a terminal", self.command)]
+        return here if self.call else [terminal]
 
 
 def source(
     study: Study, directory: Path, runs: pd.DataFrame, command: Sequence[str] = ()
 ) -> Sentence:
-    """Say which results are shown; of an example also the command that measures one's own."""
+    """Say which results are shown; of an example also how one's own are measured."""
     measured = f"{study.name}, measured on {runs['started_at'].max():%Y-%m-%d}"
     if not directory.is_relative_to(paths.example("")):
         return Sentence(f"Results of {measured}.")
@@ -71,7 +80,16 @@ def source(
         program = program.relative_to(root)
     calls = [(str(program), *words, *options) for options in itertools.product(*outer)]
     shell = " && ".join(map(shlex.join, [("cd", str(root)), *calls]))
-    return Example(f"Example that comes with netlab: {measured}.", shell)
+    text = f"Example that comes with netlab: {measured}."
+    return Example(text, shell, "" if command else _call(study))
+
+
+def _call(study: Study) -> str:
+    """The call that measures a study, for each level of the factors that a person sets."""
+    run = f"netlab.Study({study.name.removesuffix(QUICK)!r}, quick=True).run"
+    outer = [[(name, level) for level in levels] for name, levels in study.outer.items()]
+    each = [dict(levels) for levels in itertools.product(*outer)] if outer else []
+    return "; ".join(f"{run}(outer={levels!r})" for levels in each) or f"{run}()"
 
 
 FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")

@@ -43,7 +43,9 @@ def test_a_study_that_is_not_measured_here_is_shown_by_its_example(home, name):
     results = netlab.Results(name)
     assert results.directory == example("slac-2003")
     command = rf"cd {home} && \S+/netlab run slac-2003 --quick"
-    assert re.search(f"^Example .* in a terminal: {command}$", str(results.source))
+    first, call, shell = str(results.source).splitlines()
+    assert first.startswith("Example ") and re.fullmatch(f"In a terminal: {command}", shell)
+    assert call.endswith(": netlab.Study('slac-2003', quick=True).run()")
 
 
 def test_results_of_ones_own_come_before_the_example(results):
@@ -54,7 +56,10 @@ def test_results_of_ones_own_come_before_the_example(results):
 
 
 def test_the_command_under_an_example_has_a_call_for_each_outer_level(home):
-    assert str(netlab.Results("sc-2003").source).endswith(
+    source = str(netlab.Results("sc-2003").source)
+    for kernel in ("smp", "up"):
+        assert f"netlab.Study('sc-2003', quick=True).run(outer={{'kernel': '{kernel}'}})" in source
+    assert source.endswith(
         "netlab run sc-2003 --quick --outer=kernel=smp"
         f" && {Path(sys.executable).with_name('netlab')} run sc-2003 --quick --outer=kernel=up"
     )
