@@ -73,6 +73,8 @@ class Chart:
     def data(self) -> pd.DataFrame:
         """The numbers that the chart draws, one row a point, as its SVG carries them.
 
+        Those of lines with a name, of bars and of heat maps.
+
         ``panel``, ``series``, ``x_label``, ``y_label``, ``x``, ``y``, and ``low`` and ``high`` of
         its interval; a column without any value is left out.
 
@@ -292,4 +294,4 @@ def _with_arrows(fig: Figure) -> None:
 
 
 def _arrowed(formatter: Formatter, value: float, place: int | None = None) -> str:
-    return arrows(formatter(value, place))
+    return arrows(str(formatter(value, place)))  # a heat map's ticks may be numbers

@@ -31,7 +31,7 @@ def show(drawn: Any, alt: str | None = None, caption: str = "") -> Chart:
     -------
     Chart
         A deterministic SVG with its alt text: ``save`` writes SVG, PNG or PDF, ``data`` has the
-        numbers.
+        numbers of named lines, bars and heat maps.
 
     Raises
     ------

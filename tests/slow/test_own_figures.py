@@ -52,6 +52,13 @@ OWN = {
         lambda: so.Plot(FRAME, "streams", "rate_MBps").add(so.Dot()),
         "Figure of rate_MBps over streams.",
     ),
+    "ClusterGrid": (
+        lambda: sns.clustermap(
+            FRAME.pivot_table(index="tuning", columns="streams", values="rate_MBps"),
+            figsize=(3, 3), row_cluster=False, col_cluster=False,
+        ),
+        "Figure of tuning over streams.",
+    ),
     "pandas": (
         lambda: FRAME.plot(x="streams", y="rate_MBps", subplots=True, xlabel="streams"),
         "Figure of streams. lines: rate_MBps.",
