@@ -35,6 +35,11 @@ def between(
     more: Mapping[str, object],
 ) -> dict[str, Any]:
     """The content of a study with one path and one group; see :meth:`netlab.Study.between`."""
+    names = all(isinstance(host, str) for host in hosts)
+    text = "must be the names of two different hosts, such as 'left' and 'right'"
+    check(names and hosts[0] != hosts[1], "hosts", ", ".join(map(str, hosts)), text, "E-FACE-042")
+    text = "must be a mapping, such as {'rounds': 3, 'seconds': 1.0}"
+    check(isinstance(timing, Mapping | None), "timing", str(timing), text, "E-FACE-043")
     given = {"rate_Mbps": rate_Mbps, "rtt_ms": rtt_ms, **more}
     asked = {key: [*listed(levels)] for key, levels in given.items() if levels is not None}
     text = "a path between SSH hosts has the RTT that it has; leave it out"

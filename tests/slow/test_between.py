@@ -79,3 +79,14 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with refused(NetlabError, "E-FACE-013"):
         netlab.Study.between("a", "b").to_yaml(tmp_path / "file" / "mine.yml")
+
+
+@pytest.mark.parametrize("hosts", [("left", "left"), ("left", None)])
+def test_one_host_is_no_path(hosts):
+    with refused(BadInput, "E-FACE-042"):
+        netlab.Study.between(*hosts)
+
+
+def test_a_timing_that_is_not_a_mapping_is_refused_by_its_name():
+    with refused(BadInput, "E-FACE-043", match="timing"):
+        netlab.Study.between("left", "right", timing=5)
