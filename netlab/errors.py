@@ -97,7 +97,11 @@ class BadInput(NetlabError):
 
 def require(value: object, choices: Collection[object], *, key: str, code: str) -> None:
     """Refuse a value that is not among the choices."""
-    if value not in choices:
+    try:
+        known = value in choices
+    except TypeError:  # a list is in no mapping
+        known = False
+    if not known:
         allowed = ", ".join(map(str, choices))
         raise BadInput(f"must be one of {allowed}", key=key, value=value, code=code)
 

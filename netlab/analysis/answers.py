@@ -415,7 +415,8 @@ def compare_generators(
 ) -> pd.DataFrame:
     """Compare every generator, B, with the reference of its cell, A."""
     bound = bound_percent
-    check(bound > 0, "bound_percent", bound, "must be above 0", "E-ANALYSIS-001")
+    fine = isinstance(bound, int | float) and bound > 0
+    check(fine, "bound_percent", bound, "must be above 0", "E-ANALYSIS-001")
     good = _of_cells(usable(runs))
     order, rows, pairs = generators(good), [], []
     goodputs = good.set_index("round")[[*CELL, "generator", "goodput_MBps"]]

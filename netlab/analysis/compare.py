@@ -217,7 +217,8 @@ def compare_all(
     shift: Shift = UNKNOWN_SHIFT,
 ) -> list[Compared]:
     """Compare others with a reference as one family: all cells of all of them hold at once."""
-    fine, text = 0 < same_within_percent < 100, "must lie between 0 and 100"
+    number, text = isinstance(same_within_percent, int | float), "must lie between 0 and 100"
+    fine = number and 0 < same_within_percent < 100
     check(fine, "same_within", same_within_percent, text, "E-ANALYSIS-021")
     names = [side_name(place) for place in range(1, len(others) + 1)]
     matched = [_matched(a, label, b, by, name) for name, b in zip(names, others, strict=True)]

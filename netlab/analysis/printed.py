@@ -132,10 +132,11 @@ def tuning_labels(cells: pd.DataFrame, study: Study | None = None) -> dict[str, 
 
 
 def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
-    part, known = cells[cells["group"] == group], ", ".join(map(repr, group_names(cells)))
-    text = f"no such group; there are {known or 'none'}"
-    check(len(part), "group", group, text, "E-ANALYSIS-015")
-    return part
+    groups = group_names(cells)
+    text = f"no such group; there are {', '.join(map(repr, groups)) or 'none'}"
+    known = isinstance(group, str) and group in groups
+    check(known, "group", group, text, "E-ANALYSIS-015")
+    return cells[cells["group"] == group]
 
 
 def caption(cells: pd.DataFrame, group: str) -> str:
@@ -390,7 +391,7 @@ def at_levels(
     """Cells at some levels of their factors, with a column for each further factor."""
     wide = expanded(cells, study)
     for name, wanted_level in wanted.items():
-        _check_factor(name, cells, study)
+        check_factor(name, cells, study)
         ordered_levels = ordered(name, wide[name], study)
         text = f"no cell has this level; there are {', '.join(map(str, ordered_levels))}"
         for level in listed(wanted_level):
@@ -412,18 +413,19 @@ def rows_at(
     return wide
 
 
-def _check_factor(name: str, cells: pd.DataFrame, study: Study | None) -> None:
+def check_factor(name: str, cells: pd.DataFrame, study: Study | None) -> None:
     factors = [*ALWAYS, *names(cells, study)]
     text = f"is not a factor of these cells; there are {', '.join(factors)}"
-    check(name in factors, "factor", name, text, "E-ANALYSIS-033")
+    known = isinstance(name, str) and name in factors
+    check(known, "factor", name if name else repr(name), text, "E-ANALYSIS-033")
 
 
 def of_two(
     cells: pd.DataFrame, first: str, second: str, at: Mapping = {}, study: Study | None = None
 ) -> pd.DataFrame:
     """Cells that differ in two factors alone; where some share a place, those that have both."""
-    for name in filter(None, (first, second)):
-        _check_factor(name, cells, study)
+    for name in (first, *([second] if second else [])):
+        check_factor(name, cells, study)
     check(first != second, "factor", first, "name two different factors", "E-ANALYSIS-034")
     part, two = at_levels(cells, at, study), [name for name in (first, second) if name]
     if part.duplicated(two).any():

@@ -282,6 +282,7 @@ def _loaded(given: str) -> LoadedRuns:
 
 def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]]:
     """Parse ``COLUMN=a,b``: a factor and two of its levels, whose names may contain commas."""
+    check(isinstance(text, str), "by", str(text), "write COLUMN=a,b", "E-ANALYSIS-049")
     column, equals, rest = text.partition("=")
     column = column.strip()
     further = [name for name in printed.names(runs) if name not in FACTORS]

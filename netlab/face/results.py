@@ -106,6 +106,9 @@ def compare(
         for side in (a, b, *more)
         if side is not None and not (isinstance(side, str) and side == "")
     ]
+    several = isinstance(repeats, list | tuple)
+    text = "must be a list of results, such as [c, d]"
+    check(several, "repeats", str(repeats), text, "E-FACE-046")
     again = [one.measured if isinstance(one, StoredResults) else one for one in repeats]
     if more and not by:
         every = comparisons(sides, same_within_percent=same_within, repeats=again)
@@ -521,6 +524,9 @@ class Results(StoredResults):
         from netlab.charts.cells import QUANTITIES, over_factor, over_streams
 
         require(y, QUANTITIES, key="y", code="E-FACE-004")
+        listed = isinstance(tuning, str | None)
+        text = "names one tuning; without it all are drawn"
+        check(listed, "tuning", str(tuning), text, "E-FACE-045")
         m = self.measured
         drawn: dict[str, Any] = {"y": y, "study": m.study, "ax": ax}
         if (x, hue) == ("streams", "") and not levels and not printed.names(m.cells):

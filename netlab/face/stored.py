@@ -380,6 +380,8 @@ def export(frame: pd.DataFrame, path: str | Path) -> Path:
     """
     from netlab.files.frame_files import write_frame
 
+    text = "must be a frame, such as results.cells"
+    check(isinstance(frame, pd.DataFrame), "frame", type(frame).__name__, text, "E-FACE-044")
     return write_frame(frame, paths.given_path(path))
 
 

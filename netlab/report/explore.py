@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import get_args
 
 import pandas as pd
 from markupsafe import Markup
@@ -23,6 +24,7 @@ from netlab.analysis.printed import OneQuantity, Quantity
 from netlab.analysis.trust import counted
 from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
+from netlab.errors import require
 from netlab.files.tables import Table
 from netlab.report.page import MOST_RUNS, as_html, plain_table, script, template
 from netlab.report.tables import UNITS, Sentence, Tables
@@ -41,9 +43,10 @@ def of_two(
     m: Measured, rows: str, columns: str, at: Mapping = {}, quantity: Quantity = "goodput"
 ) -> Table:
     """Cells by two factors, at levels of the others; see :func:`netlab.analysis.printed.table`."""
+    require(quantity, get_args(Quantity), key="quantity", code="E-REPORT-047")
+    part = printed.of_two(m.cells, rows, columns, at, m.study)
     where = printed.at_text(at, printed.tuning_labels(m.cells, m.study))
     caption = f"{printed.unit_of(rows)} by {printed.unit_of(columns)}"
-    part = printed.of_two(m.cells, rows, columns, at, m.study)
     unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
     notes += printed.cell_notes(part)
     if printed.both_ways(part, m.study):
@@ -78,6 +81,7 @@ def stack(m: Measured, quantity: Quantity = "goodput") -> Tables:
 def charts(m: Measured, quantity: OneQuantity = "goodput", *, most: int = MOST) -> Gallery:
     """A chart of the two largest factors for each combination of the others that has a value."""
     axis, lines, each = pages(m)
+    require(quantity, QUANTITIES, key="quantity", code="E-REPORT-048")
     y = QUANTITIES[quantity]
     shown = m.cells[~empty(m.cells)]
     drawn = [at for at in each if len(printed.rows_at(shown, at, m.study))] or each[:1]
@@ -185,6 +189,8 @@ class Explorer:
 def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = {}) -> Explorer:
     """Views of all cells, by the levels of the factors that are not on the axis or the lines."""
     cells = printed.at_levels(m.cells, at, m.study)
+    for name in filter(None, (x, hue)):
+        printed.check_factor(name, cells, m.study)
     x, hue = _axes(m, cells, x, hue)
     labels = printed.tuning_labels(m.cells, m.study)
     held = [name for name in (x, hue) if name]

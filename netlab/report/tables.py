@@ -27,6 +27,7 @@ from netlab.analysis.effects import COMMON_ROUNDS
 from netlab.analysis.measured import Measured
 from netlab.analysis.printed import CellText
 from netlab.analysis.trust import counted, flags_in_words, less_precise, machines
+from netlab.errors import require
 from netlab.files.tables import HOLLOW, Sentence, Table, table_or
 
 UNITS = {
@@ -136,6 +137,7 @@ def of_group(
     m: Measured, group: str, quantity: CellText = "goodput", *, links: pd.DataFrame | None = None
 ) -> Table:
     """One group in the table layout of the report of 2003."""
+    require(quantity, UNITS, key="quantity", code="E-REPORT-049")
     part = printed.of_group(m.cells, group)
     notes = []
     if quantity != "bottleneck":
