@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from netlab import errors
-from netlab.cli.options import guarded
+from netlab.cli.guard import guarded
 from netlab.errors import BadInput, HostError, Mistakes, NetlabError, RunError, shown, why
 
 ALL = [

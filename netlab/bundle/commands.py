@@ -15,9 +15,10 @@ from netlab.bundle.pack import STUDY, bundle
 from netlab.bundle.publish import publish_sites
 from netlab.bundle.unpacking import keep_records, unpacked
 from netlab.bundle.verify import Deviation, changed_files, other_figures, other_versions
-from netlab.cli import options
+from netlab.cli import loading, options
 from netlab.cli.main import main
-from netlab.cli.studies import exit_code, gate_code, measure
+from netlab.cli.measuring import exit_code, measure
+from netlab.cli.reporting import gate_code
 from netlab.errors import NetlabError
 from netlab.experiment.progress import Progress
 from netlab.files import paths
@@ -44,13 +45,13 @@ def bundle_command(
     hosts, MAC addresses and users in all of it, before the report is made. Exit code 4: the file
     is written, and its report is below the quality gate, see `netlab report`.
     """
-    loaded, results = options.load_measured_study(study, quick=quick, results=results)
+    loaded, results = loading.load_measured_study(study, quick=quick, results=results)
     directory = results or paths.results_dir(loaded.name)
     target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
     with Progress() as progress:
         concerns = bundle(
             *(directory, target, progress.step),
-            notebooks=options.notebooks_of(loaded, study),
+            notebooks=loading.notebooks_of(loaded, study),
             say=partial(click.echo, err=True),
             **asked,
         )
@@ -142,8 +143,8 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
         if changed:
             text = f"{bundle} was changed: {changed[0]}; `netlab verify` lists all"
             raise NetlabError(text, code="E-CLI-023")
-        loaded = options.with_tunings(load_stored(directory / STUDY))
-        levels = options.asked_outer(loaded, outer)
+        loaded = loading.with_tunings(load_stored(directory / STUDY))
+        levels = loading.asked_outer(loaded, outer)
         target = results or paths.results_dir(f"{loaded.name}-rerun")
         before = keep_records(directory, target.with_name(f"{target.name}-bundle"))
     with Progress(report=False) as progress:

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from netlab import wings
-from netlab.cli.options import GuardedGroup, end_on_signals, guarded, note
+from netlab.cli.guard import GuardedGroup, end_on_signals, guarded
+from netlab.cli.options import note
 from netlab.errors import NetlabError
 from netlab.wings import Command
 
@@ -26,9 +27,9 @@ CORE = {
         "netlab.cli.shipped:guide_command",
         "Show a PAGE of the documentation: guide, report, columns, study, ...",
     ),
-    "hosts": Command("netlab.cli.studies:hosts_group", "Clean hosts."),
+    "hosts": Command("netlab.cli.hosts:hosts_group", "Clean hosts."),
     "lab": Command(
-        "netlab.cli.studies:lab_group", "Make, show and remove labs of network namespaces."
+        "netlab.cli.hosts:lab_group", "Make, show and remove labs of network namespaces."
     ),
     "notebooks": Command(
         "netlab.cli.shipped:notebooks_command",
@@ -53,7 +54,7 @@ CORE = {
         "netlab.cli.studies:study_command",
         "Measure STUDY and write its report: `run`, then `report`.",
     ),
-    "tune": Command("netlab.cli.studies:tune_group", "Show the changes of tunings; recover hosts."),
+    "tune": Command("netlab.cli.hosts:tune_group", "Show the changes of tunings; recover hosts."),
 }
 """Commands of the core; wings are asked for others, and for a list of all."""
 

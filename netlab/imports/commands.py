@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from netlab.cli import options
+from netlab.cli import guard, options
 from netlab.cli.main import main
 from netlab.errors import BadInput, check, printable
 from netlab.files import paths
@@ -119,4 +119,4 @@ def import_command(
     for run_id in done.run_ids:
         click.echo(run_id)
     if errors:
-        sys.exit(options.BELOW_GATE)
+        sys.exit(guard.BELOW_GATE)

@@ -13,7 +13,7 @@ import click
 from netlab.charts.chart import show
 from netlab.cli import options
 from netlab.cli.main import main
-from netlab.cli.studies import measure
+from netlab.cli.measuring import measure
 from netlab.errors import NetlabError, check
 from netlab.experiment.progress import Progress, RunDone
 from netlab.files import paths

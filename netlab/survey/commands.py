@@ -16,9 +16,9 @@ import pandas as pd
 from netlab.analysis.conditions import explain
 from netlab.analysis.measured import load_measured
 from netlab.analysis.printed import with_interval
-from netlab.cli import options
+from netlab.cli import options, terminal
 from netlab.cli.main import main
-from netlab.cli.studies import exit_code, measure
+from netlab.cli.measuring import exit_code, measure
 from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml
 from netlab.measure.bottleneck import bottleneck
@@ -65,7 +65,7 @@ def measure_command(as_json: bool, **asked: Any) -> None:
     line is the study that was measured: `netlab study` measures further rounds and reports. Exit
     code 4: all runs were disturbed; 1: all failed.
     """
-    with options.asking_at_terminal():
+    with terminal.asking_at_terminal():
         file, found = _study(**asked)
         hurried = load({**read_yaml(file), "noise": HURRY}, rounds=ROUNDS)
         campaign = measure(hurried, None, {})
@@ -182,7 +182,7 @@ def init_command(left: str, right: str, identity_file: str | None, **asked: Any)
     What would spoil a measurement is listed with the command or the knob that helps; no setting of
     the hosts is changed.
     """
-    with options.asking_at_terminal():
+    with terminal.asking_at_terminal():
         written = init_study([login_of(text, identity_file) for text in (left, right)], **asked)
     for finding in written.findings:
         click.echo("\n".join(finding.lines()))

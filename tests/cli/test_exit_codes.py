@@ -15,8 +15,8 @@ import pytest
 import synthetic
 
 from netlab import wings
-from netlab.cli.options import BELOW_GATE, explained, guarded
-from netlab.cli.studies import exit_code
+from netlab.cli.guard import BELOW_GATE, explained, guarded
+from netlab.cli.measuring import exit_code
 from netlab.experiment.campaign import Campaign
 from netlab.study.file import freeze
 
@@ -56,7 +56,7 @@ def test_a_cell_without_a_valid_run_ends_a_campaign_with_4_or_1(tmp_path, capsys
 
 SLEEPER = """
 import signal, sys, tempfile, time
-from netlab.cli.options import end_on_signals, guarded
+from netlab.cli.guard import end_on_signals, guarded
 # tests may run under nohup or in the background, where these are ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -155,7 +155,7 @@ def test_an_error_of_the_system_is_one_sentence(error, words, capsys):
 
 NO_THREADS = """
 import resource, threading
-from netlab.cli.options import guarded
+from netlab.cli.guard import guarded
 @guarded
 def command():
     threading.stack_size(1 << 30)

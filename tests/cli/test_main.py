@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 
 from netlab import wings
 from netlab.cli import main
+from netlab.cli.main import CORE
+from netlab.cli.options import TIMING
 
 HEAVY = ("pandas", "numpy", "pydantic", "matplotlib", "fabric", "papermill", "scipy", "nbformat")
 
@@ -85,7 +88,7 @@ def test_every_command_that_writes_results_takes_results():
             HEAVY,
         ),
         (
-            "from netlab.cli.options import load_measurable\n"
+            "from netlab.cli.loading import load_measurable\n"
             "import netlab.experiment.preflight\nload_measurable('openlab-2003')",
             RESULTS_NEED,
         ),
@@ -98,6 +101,55 @@ def test_a_command_loads_nothing_that_only_others_need(code, heavy):
         (sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stderr.strip() == "[]"
+
+
+def core_commands() -> list[tuple[str, ...]]:
+    core = [(name, main.commands[name]) for name in CORE]
+    return [
+        words
+        for name, command in core
+        for words in (
+            [(name, inner) for inner in command.commands]
+            if isinstance(command, click.Group)
+            else [(name,)]
+        )
+    ]
+
+
+def test_help_of_a_command_and_a_mistake_in_its_study_load_little():
+    code = (
+        "import sys\nfrom netlab.cli import main\n"
+        "def run(*words):\n"
+        "    try: main(words)\n"
+        "    except SystemExit as end: return end.code\n"
+        f"for words in {core_commands()!r}: assert run(*words, '--help') == 0\n"
+        f"helped = set({HEAVY!r}) & set(sys.modules)\n"
+        "for words in (('check',), ('run',), ('tune', 'plan'), ('hosts', 'clean')):\n"
+        "    assert run(*words, 'no-such-study') == 2\n"
+        "mistaken = {'fabric', *" + repr(RESULTS_NEED) + "} & set(sys.modules)\n"
+        "print(helped | mistaken, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr.count("no-such-study") >= 4
+    assert done.stderr.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize("words", core_commands(), ids=" ".join)
+def test_a_function_that_a_command_names_takes_its_arguments(words):
+    command: click.Command = main
+    for word in words:
+        command = command.commands[word]
+    names = {parameter.name for parameter in command.params}
+    if command.validates:
+        inspect.signature(wings.load(command.validates)).bind(**dict.fromkeys(names))
+    if command.runs:
+        takes = inspect.signature(wings.load(command.runs)).parameters.values()
+        named = {one.name for one in takes if one.kind is not one.VAR_KEYWORD}
+        # arguments that are validated may be loaded into others
+        assert named <= names | ({"notebooks"} if command.validates else set())
+        assert names - named <= set(TIMING) or any(one.kind is one.VAR_KEYWORD for one in takes)
 
 
 def test_a_ctrl_c_while_the_command_is_imported_is_one_sentence():

@@ -13,7 +13,8 @@ from command_mistakes import OUTER, cannot_go_on, netlab, ssh_study
 from openlab import OPENLAB as STUDY
 from refusals import refused
 
-from netlab.cli.options import asked_outer
+from netlab.cli import checking
+from netlab.cli.loading import asked_outer
 from netlab.errors import BadInput, NetlabError, Unsupported
 from netlab.experiment import endpoint, preflight
 from netlab.face import parts
@@ -128,7 +129,7 @@ def test_check_prints_only_after_all_is_checked(monkeypatch):
         yield preflight.Check("ok", "left", "reached")
         raise NetlabError("the second host is lost")
 
-    monkeypatch.setattr(preflight, "preflight", findings)
+    monkeypatch.setattr(checking, "preflight", findings)
     done = netlab("check", str(STUDY))
     assert (done.exit_code, done.stdout) == (1, "") and "the second host is lost" in done.stderr
 
@@ -136,7 +137,7 @@ def test_check_prints_only_after_all_is_checked(monkeypatch):
 def test_what_is_the_same_on_all_paths_of_a_host_is_printed_once(monkeypatch):
     said = [("left", "reached"), ("left", "data0 carries a"), ("left", "data1 carries b")]
     findings = [preflight.Check("ok", *each) for each in (*said[:2], said[0], said[2])]
-    monkeypatch.setattr(preflight, "preflight", lambda study, directory: iter(findings))
+    monkeypatch.setattr(checking, "preflight", lambda study, directory: iter(findings))
     done = netlab("check", str(STUDY))
     assert done.stdout.splitlines() == [f"ok    {host}: {text}" for host, text in said]
 
@@ -144,7 +145,7 @@ def test_what_is_the_same_on_all_paths_of_a_host_is_printed_once(monkeypatch):
 def test_check_measures_free_space_at_the_directory_of_the_results(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        preflight, "preflight", lambda study, directory: seen.append(directory) or ()
+        checking, "preflight", lambda study, directory: seen.append(directory) or ()
     )
     assert netlab("check", str(STUDY)).exit_code == 0
     where = str(tmp_path / "results")
@@ -153,7 +154,7 @@ def test_check_measures_free_space_at_the_directory_of_the_results(tmp_path, mon
 
 
 def test_a_study_without_a_short_form_of_its_own_gets_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(preflight, "preflight", lambda study, directory: seen.append(study) or ())
+    monkeypatch.setattr(checking, "preflight", lambda study, directory: seen.append(study) or ())
     seen = []
     path = written(tmp_path, lambda content: content.pop("quick"))
     done = netlab("check", str(path), "--quick")

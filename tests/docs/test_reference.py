@@ -11,7 +11,7 @@ import guide
 import netlab
 from netlab.analysis.cells import CELL_COLUMNS
 from netlab.analysis.shares import OF_CELLS
-from netlab.cli.options import BELOW_GATE, CONDITION_MET
+from netlab.cli.guard import BELOW_GATE, CONDITION_MET
 from netlab.results.columns import FLAGS, TABLES
 from netlab.study.file import as_markdown
 from netlab.tuning.exact import markdown

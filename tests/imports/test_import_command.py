@@ -18,7 +18,7 @@ from refusals import refused
 from netlab import study as studies
 from netlab.analysis.trust import DISTURBED, FLAGGED, gate
 from netlab.cli import main
-from netlab.cli.options import load_study
+from netlab.cli.loading import load_study
 from netlab.cli.results import compare_command, results_group
 from netlab.errors import BadInput
 from netlab.experiment.campaign import open_record

@@ -10,7 +10,7 @@ import synthetic
 from refusals import refused
 
 from netlab.analysis.measured import load_measured
-from netlab.cli.studies import summary
+from netlab.cli.measuring import summary
 from netlab.errors import BadInput, PathLost
 from netlab.experiment.campaign import (
     Campaign,

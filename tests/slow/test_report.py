@@ -20,7 +20,7 @@ from nbformat import v4
 from refusals import refused
 
 from netlab.analysis.measured import load_measured
-from netlab.cli.studies import publish_site
+from netlab.cli.reporting import publish_site
 from netlab.errors import BadInput, NetlabError
 from netlab.files.paths import study_file
 from netlab.report import render, tables
@@ -291,7 +291,7 @@ def test_a_report_in_the_place_of_another_study_says_which_one_goes(tmp_path, mo
     def published(_results, _site, step, **_words):
         step("site", 0.0)
 
-    monkeypatch.setattr("netlab.report.site.publish", published)
+    monkeypatch.setattr("netlab.cli.reporting.publish", published)
     loaded = load(study_file("openlab-table-2"))
     for held, noted in (("racks", 1), ("openlab-table-2", 0), ("", 0)):
         with replacing(target, held):

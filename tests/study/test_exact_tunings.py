@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.cli.options import with_tunings
+from netlab.cli.loading import with_tunings
 from netlab.errors import BadInput
 from netlab.study.design import Study
 from netlab.study.file import freeze, load, load_stored

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from netlab.charts.chart import show
-from netlab.cli import options
+from netlab.cli import loading, options
 from netlab.cli.main import main
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
@@ -97,7 +97,7 @@ def autotune_command(
     given = {name: levels for name in replaced if (levels := asked.pop(name))}
     for key, file, endings in (("chart", chart, CHARTS), ("output", output, YAML)):
         _check_ending(key, file, endings, code="E-CLI-001")
-    loaded = default_study() if study is None else options.load_measurable(study)
+    loaded = default_study() if study is None else loading.load_measurable(study)
     ask = SearchRequest(study=loaded, path=path, given=given, **asked)
     target = output or (results or paths.results_dir("autotune")) / f"{loaded.name}-{path}.yml"
     _check_replaced(target)

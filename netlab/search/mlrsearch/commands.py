@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from netlab.cli import options
+from netlab.cli import loading, options
 from netlab.cli.main import main
 from netlab.errors import NetlabError
 from netlab.files import paths
@@ -33,7 +33,7 @@ def mlrsearch_command(study: str, results: Path | None, **goals: Any) -> None:
     keep up sets are not reported as the path's. The table is bounds.csv in --results; in its
     default place it is a page of the study's report. Exit code 1 if a search could not end.
     """
-    loaded = options.load_measurable(study)
+    loaded = loading.load_measurable(study)
     place = results or paths.results_dir(loaded.name) / FOLDER
     bounds = mlrsearch(loaded, Goals(**goals), place, say=options.note)
     heads, rows = bounds_table(bounds).texts()

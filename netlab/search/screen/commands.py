@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from netlab.cli import options
+from netlab.cli import loading, options
 from netlab.cli.main import main
 from netlab.errors import NetlabError, check
 from netlab.experiment.adaptive import LEAST
@@ -74,7 +74,7 @@ def screen_command(
     _check_ending("output", output, YAML, code="E-CLI-025")
     own = {field.name for field in fields(ScreenRequest)}
     timing = {name: asked.pop(name) for name in list(asked) if name not in own}
-    ask = ScreenRequest(study=options.load_study(study, **timing), **asked)
+    ask = ScreenRequest(study=loading.load_study(study, **timing), **asked)
     if only_plan:
         _show_plan(ask)
         return
