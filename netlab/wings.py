@@ -110,6 +110,7 @@ def _merged(kind: str, core: Collection[str] = ()) -> dict[str, Any]:
 
 def of_others() -> bool:
     """True if a wing comes with another package."""
+    # as in wings()
     from importlib.metadata import entry_points
 
     return any(point.value.split(".")[0] != "netlab" for point in entry_points(group=GROUP))

@@ -133,6 +133,7 @@ def _show_version(context: click.Context, _parameter: click.Parameter, wanted: b
     """Print the version with its commit, and what the build left out."""
     if not wanted or context.resilient_parsing:
         return
+    # the library itself and git, for this option alone
     from netlab import core
     from netlab.version import version
 

@@ -36,6 +36,7 @@ def exit_code(campaign: Campaign) -> int:
         return 0
     have = "s have" if len(without) > 1 else " has"
     options.note(f"{len(without)} cell{have} no valid run, the first is {without[0]}")
+    # half a second, for a campaign with an empty cell alone
     from netlab.analysis.cells import empty
     from netlab.analysis.measured import load_measured
 

@@ -28,8 +28,8 @@ from netlab.experiment.adaptive import Look, disturbed, failed, held_up, look, n
 from netlab.experiment.conditions import conditions_of
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.path import contradiction
-from netlab.experiment.progress import RunDone, Watcher
 from netlab.experiment.request import VisitRequest
+from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.files.reading import open_regular
 from netlab.files.writing import take
@@ -268,6 +268,7 @@ def run_study(
             stack.enter_context(exclusive(directory))
             check_study(study, directory)
             if kernel is None:
+                # Jupyter's client: 0.2 s, unless the caller has begun to start a kernel
                 from netlab.notebooks.kernel import Kernel
 
                 kernel = stack.enter_context(Kernel())

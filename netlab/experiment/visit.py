@@ -15,9 +15,9 @@ from netlab.errors import HostError, NetlabError, RunError, TuningError
 from netlab.experiment.conditions import context_of
 from netlab.experiment.endpoint import Endpoint, open_endpoints, tuned_ends
 from netlab.experiment.path import Copies
-from netlab.experiment.progress import RunDone
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.trial import Emulation, Trials, side_of
+from netlab.experiment.watcher import RunDone
 from netlab.generators import require
 from netlab.generators.remote_process import difference, snapshot
 from netlab.hosts.agent import HostLease

@@ -15,9 +15,10 @@ from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
 from netlab.experiment.campaign import exclusive, open_visit
 from netlab.experiment.endpoint import study_lab
-from netlab.experiment.progress import Progress, RunDone
+from netlab.experiment.progress import Progress
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import VisitResult, run_visit
+from netlab.experiment.watcher import RunDone
 from netlab.face.parts import Changes, HostChanges
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.files.writing import parse_json

@@ -9,7 +9,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.trust import counted
-from netlab.experiment.progress import duration
+from netlab.experiment.tally import duration
 from netlab.files.tables import Table
 from netlab.study import Group as GroupDesign
 from netlab.study import Study as Design

@@ -261,6 +261,7 @@ class FleetStatus:
         return ", ".join(parts)
 
     def _repr_html_(self) -> str:
+        # pandas, which the controller of a fleet does not need
         import pandas as pd
 
         from netlab.files.tables import Table

@@ -149,6 +149,7 @@ def _outlying(rows: np.ndarray) -> list[tuple[int, int, float, float]]:
 
 def _rank_sum_p(rows: np.ndarray) -> np.ndarray:
     """Two-sided p of each row against all others, by the normal approximation."""
+    # scipy.stats: 0.5 s, which only hosts with enough links need
     from scipy.special import ndtr
     from scipy.stats import rankdata
 

@@ -12,9 +12,9 @@ import pandas as pd
 
 from netlab.errors import HostError, NetlabError
 from netlab.experiment.campaign import CampaignRecord, Rounds, exclusive, open_visit
-from netlab.experiment.progress import Watcher
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import run_visit
+from netlab.experiment.watcher import Watcher
 from netlab.files.writing import read_json, write_json
 from netlab.fleet.inventory import Pair
 from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, PairEnds, pair_id, pair_study

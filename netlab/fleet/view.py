@@ -88,13 +88,13 @@ class Fleet:
 
     def plot(self) -> Axes:
         """Draw the matrix of hosts; see :func:`netlab.fleet.charts.host_matrix`."""
-        from netlab.fleet.charts import host_matrix
+        from netlab.fleet.charts import host_matrix  # Matplotlib; `fleet status` needs none
 
         return host_matrix(self.links)
 
     def spread(self, ax: Axes | None = None) -> Axes:
         """Draw every link of each host; see :func:`netlab.fleet.charts.host_spread`."""
-        from netlab.fleet.charts import host_spread
+        from netlab.fleet.charts import host_spread  # Matplotlib
 
         return host_spread(self.links, ax=ax)
 
@@ -131,7 +131,7 @@ class Fleet:
         NetlabError
             No link has a valid run, or the site cannot be written.
         """
-        from netlab.fleet.site import FleetResults, build_fleet_site
+        from netlab.fleet.site import FleetResults, build_fleet_site  # Matplotlib
 
         study = self.plan.study()
         measured = (self.runs, self.cells, self.links, self.outlying, self.status)

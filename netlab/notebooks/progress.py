@@ -38,7 +38,7 @@ def listening() -> bool:
 def announce(text: str) -> None:
     """Send one message, such as the id of a finished run; without an executor, do nothing."""
     if _listened:
-        from IPython.display import display
+        from IPython.display import display  # a kernel has loaded it; a fleet's job needs none
 
         display({MIME: text}, raw=True)
 

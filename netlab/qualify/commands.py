@@ -15,7 +15,8 @@ from netlab.cli import options
 from netlab.cli.main import main
 from netlab.cli.measuring import measure
 from netlab.errors import NetlabError, check
-from netlab.experiment.progress import Progress, RunDone
+from netlab.experiment.progress import Progress
+from netlab.experiment.watcher import RunDone
 from netlab.files import paths
 from netlab.files.writing import new_directory
 from netlab.lab import emulator

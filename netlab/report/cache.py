@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from netlab import core
 from netlab.analysis.cells import CELL_KEYS
 from netlab.charts.chart import Chart, show
 from netlab.charts.drawing import settings
@@ -86,8 +87,6 @@ def program() -> str:
 @cache
 def _program(data: Path, of_matplotlib: str, environment: str, places: tuple[str, ...]) -> str:
     """The digest under one set of settings: a session may change them between two reports."""
-    from netlab import core  # the source of the C core, which a page names
-
     folders = (PACKAGE, *(data / name for name in ("published", "studies", "tunings")))
     return key_of(
         *(sys.version, version(), core.source_digest(), of_matplotlib),

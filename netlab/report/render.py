@@ -22,6 +22,7 @@ from netlab.report.page import TEMPLATES, UNCREDITED, Page, anchor, free, script
 from netlab.version import RELEASE
 
 if TYPE_CHECKING:  # over half a second, for pages that are made anew
+    # half a second, where a page was not made before
     from nbconvert import HTMLExporter
 
     from netlab.notebooks.format import nbformat
@@ -144,7 +145,7 @@ def render(path: Path, pages: dict[str, str]) -> Page:
 
 
 def _rendered(path: Path, pages: dict[str, str]) -> dict[str, Any]:
-    from netlab.notebooks.format import read_notebook
+    from netlab.notebooks.format import read_notebook  # nbformat, as nbconvert above
 
     notebook = read_notebook(path)
     body = sanitized(_exporter().from_notebook_node(notebook)[0])

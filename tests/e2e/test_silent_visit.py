@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from netlab.experiment import campaign
-from netlab.experiment.progress import Watcher
+from netlab.experiment.watcher import Watcher
 from netlab.notebooks import kernel as kernels
 from netlab.results.store import Store
 from netlab.study import load

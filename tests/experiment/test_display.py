@@ -17,15 +17,11 @@ from traitlets.config import Config
 from netlab.errors import BadInput
 from netlab.experiment import progress
 from netlab.experiment.campaign import Stopped
-from netlab.experiment.progress import (
-    DONE,
-    LinesDisplay,
-    NotebookDisplay,
-    RunDone,
-    Tally,
-    TerminalDisplay,
-    as_html,
-)
+from netlab.experiment.display import LinesDisplay
+from netlab.experiment.notebook_display import NotebookDisplay, as_html
+from netlab.experiment.tally import DONE, Tally
+from netlab.experiment.terminal_display import TerminalDisplay
+from netlab.experiment.watcher import RunDone
 
 
 @pytest.fixture

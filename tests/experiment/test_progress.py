@@ -10,15 +10,9 @@ import pytest
 from measure.scripted import Clock
 
 from netlab.experiment.adaptive import Look
-from netlab.experiment.progress import (
-    DONE,
-    PUBLISHING,
-    STOPPED,
-    Estimate,
-    Progress,
-    RunDone,
-    duration,
-)
+from netlab.experiment.progress import Progress
+from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, duration
+from netlab.experiment.watcher import RunDone
 from netlab.study.schedule import VISIT_S
 
 

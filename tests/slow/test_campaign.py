@@ -23,7 +23,7 @@ from netlab.experiment.campaign import (
     run_study,
 )
 from netlab.experiment.conditions import context_of
-from netlab.experiment.progress import Watcher
+from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.fleet.records import Stores
 from netlab.notebooks.progress import NOTE

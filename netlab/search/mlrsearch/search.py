@@ -43,7 +43,7 @@ class Goals:
 
     def config(self, most_per_s: float) -> Any:
         """The library's configuration; it validates what a goal of it can be."""
-        from MLRsearch import Config, SearchGoal
+        from MLRsearch import Config, SearchGoal  # optional: netlab[mlrsearch]
 
         shares = {"exceed_ratio": self.exceed_percent, "relative_width": self.width_percent}
         config = Config()
@@ -106,7 +106,7 @@ class CellSearch:
 
     def measure(self, intended_duration: float, intended_load: float) -> Any:
         """Measure a trial; the name and the words are those of the library."""
-        from MLRsearch import MeasurementResult
+        from MLRsearch import MeasurementResult  # optional
 
         run = self._trial(intended_duration, intended_load)
         record: dict = {}
@@ -154,7 +154,7 @@ class CellSearch:
 
     def rows(self) -> Iterator[dict]:
         """Search, and return a row for each goal; without bounds if the search is disturbed."""
-        from MLRsearch import MultipleLossRatioSearch
+        from MLRsearch import MultipleLossRatioSearch  # optional
 
         run, goals, message = self.run, self.goals, ""
         each_MBps, size_B = (

@@ -13,7 +13,7 @@ from netlab.analysis.cells import nominal_level
 from netlab.analysis.compare import SLOWER, Asked, compare
 from netlab.errors import NetlabError, check
 from netlab.experiment.campaign import run_study
-from netlab.experiment.progress import Watcher
+from netlab.experiment.watcher import Watcher
 from netlab.results.conditions import apart, listed
 from netlab.results.store import Store, latest, read_conditions
 from netlab.search.screen.design import design

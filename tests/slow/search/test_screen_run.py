@@ -16,7 +16,7 @@ from screened import SYSCTLS, screened, screened_study
 
 from netlab.charts.chart import show
 from netlab.errors import NetlabError
-from netlab.experiment.progress import Watcher
+from netlab.experiment.watcher import Watcher
 from netlab.results.store import Store
 from netlab.search.screen import commands
 from netlab.search.screen.commands import screen_command
