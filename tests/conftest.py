@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from netlab.longpath.analysis import LongPath
 
 # shared by several folders of tests, the first of which imports them
-pytest.register_assert_rewrite("faults.causes", "faults.site", "vm.guest", "vm.site")
+pytest.register_assert_rewrite(
+    *("e2e.faults.causes", "e2e.faults.fault_site", "nightly.vm.guest", "nightly.vm.vm_site"),
+    *("measure.exchanged_run", "measure.flagged_runs", "native.agent_peers", "fleet.planned_fleet"),
+)
 # no deadline: other work on the machine must not fail a property
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")

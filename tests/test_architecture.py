@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
+from tracked_files import ROOT, tracked
 
 LAYERS = (
     {"errors", "units", "version"},
@@ -45,13 +44,6 @@ LAYERS = (
 OWN = ("bundle", "fleet", "imports", "longpath", "openlab", "qualify", "search", "survey")
 WINGS = tuple(name for name in OWN if (ROOT / "netlab" / name).is_dir())
 """Wings that are there: each can be removed."""
-
-
-def tracked(pattern: str) -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", pattern], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return [ROOT / name for name in listed.stdout.split("\0") if name]
 
 
 PYTHON = tracked("*.py")
@@ -250,20 +242,54 @@ def test_parts_that_read_foreign_files_open_regular_ones_only():
     assert wrong == []
 
 
+TESTS = [path for path in PYTHON if path.is_relative_to(ROOT / "tests")]
+
+
+def taken_from_tests(path: Path) -> Iterator[tuple[Path, str]]:
+    """Files below ``tests/`` that a test imports names from, and the names."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            place = (ROOT / "tests").joinpath(*(node.module or "").split("."))
+            for alias in node.names:
+                for source in (place.with_suffix(".py"), place / f"{alias.name}.py"):
+                    if source.is_file():
+                        yield source, alias.name
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                source = (ROOT / "tests").joinpath(*alias.name.split(".")).with_suffix(".py")
+                if source.is_file():
+                    yield source, ""
+
+
+def test_no_test_imports_from_a_test():
+    """Whatever two tests need is a module of its own; all are found from one directory."""
+    found = {path: list(taken_from_tests(path)) for path in TESTS}
+    assert sum(map(len, found.values())) > 100  # the reader of imports sees what is there
+    wrong = {
+        f"{path.name} imports {source.stem}"
+        for path, taken in found.items()
+        for source, _ in taken
+        if source.stem.startswith("test_")
+    }
+    by_stem = {
+        f"{path.name} imports {name}"
+        for path in TESTS
+        for name in imported(path)
+        if any(part.startswith("test_") for part in name.split(".")[:-1])
+    }
+    assert wrong | by_stem == set()
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["pytest"]["ini_options"]["pythonpath"] == ["tests"]
+
+
 def test_what_nightly_tests_take_from_others_is_there():
     """They run seldom: a name that has moved would be missed by then only."""
     wrong = []
     for path in tracked("tests/nightly/*.py"):
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
-                source = (ROOT / node.module.replace(".", "/")).with_suffix(".py")
-                text = source.read_text() if source.is_file() else ""
-                names = {alias.name for alias in node.names}
-                wrong += [
-                    f"{path.name}: {name}"
-                    for name in names
-                    if not re.search(rf"^(def |class )?{name}\b", text, re.MULTILINE)
-                ]
+        for source, name in taken_from_tests(path):
+            pattern = rf"^(def |class |from .* import .*|    )?{name}\b"
+            if source.stem != name and not re.search(pattern, source.read_text(), re.MULTILINE):
+                wrong.append(f"{path.name}: {name}")
     assert wrong == []
 
 

@@ -14,7 +14,7 @@ import click
 import pytest
 import run
 import yaml
-from test_architecture import tracked
+from tracked_files import tracked
 
 import netlab
 from netlab import core

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from faults.site import disturbed
-from visitor import Visitor
+from e2e.faults.fault_site import disturbed
+from e2e.visitor import Visitor
 from waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]

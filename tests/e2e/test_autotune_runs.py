@@ -4,30 +4,13 @@ import json
 import time
 
 import pytest
-import yaml
+from e2e.lab_search import BUDGET_S, search
 from lab_study import lab_study
 
 from netlab.errors import NetlabError
 from netlab.lab.lab import Lab
 from netlab.search.autotune.request import SearchRequest
 from netlab.search.autotune.run import SLACK_S, autotune
-from tests.e2e.conftest import run_netlab
-
-BUDGET_S = 30
-"""Enough for races over all factors, so that the last one is between their winners."""
-
-
-def search(tmp_path, *argv, **group):
-    """Search with a seed; foreign load counts, as a shared machine has little else."""
-    content = lab_study(name="tuned").model_dump(mode="json")
-    content["groups"][0].update(group)
-    study = tmp_path / "tuned.yml"
-    study.write_text(yaml.safe_dump(content))
-    began = time.monotonic()
-    files = ("--output", str(tmp_path / "best.yml"), "--chart", str(tmp_path / "best.svg"))
-    how = ("--study", str(study), "--seed", "5", "--noisy", "--seconds", str(BUDGET_S))
-    done = run_netlab("autotune", "a-b", *how, *files, *argv)
-    return done, time.monotonic() - began
 
 
 def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_untouched):

@@ -2,13 +2,13 @@
 
 import signal
 import subprocess
-from pathlib import Path
 
 import pandas as pd
+from e2e.calibrated_lab import calibrated
+from e2e.conftest import NETLAB, ROOT, run_netlab
 from waiting import until
 
 from netlab.results.store import Store
-from tests.e2e.conftest import NETLAB, ROOT, run_netlab, stored
 
 CELL = (
     *("--streams", "1", "--mtu", "9000", "--offloads", "on", "--mode", "same"),
@@ -63,11 +63,3 @@ def test_calibrate_measures_core_and_emulator_and_leaves_nothing(tmp_path, machi
     verdicts = {one["verdict"] for one in (cell, idle, loaded, *document["emulator"]["rates"])}
     assert done.returncode == (0 if verdicts == {"within"} else 1), done.stderr
     assert "Round trips of the emulator" in done.stdout
-
-
-def calibrated(place: Path) -> tuple[dict, subprocess.CompletedProcess]:
-    """The document of a calibration of one cell, and the command that made it."""
-    # A large segment let out whole, 58 ms of this rate, would put such a window 2 % off at least.
-    rate = ("--rate", "10", "--mtu", "576", "--seconds", "0.8", "--repeats", "1")
-    done = run_netlab("calibrate", "--quick", *rate, "--rtt", "10", "--out", str(place))
-    return stored(place, "calibration.json"), done

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, below_gate, run_netlab
 
 import netlab
 from netlab.results.store import Store
 from netlab.survey.commands import _answer, _in_words
-from tests.e2e.conftest import ANY_NOISE, below_gate, run_netlab
 
 RATE_MBPS, CREDIT = 20.0, "100mb"
 """Full when the first run begins; how much fills before a second one depends on the machine."""

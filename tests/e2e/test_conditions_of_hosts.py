@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from faults.site import SENT_B, Site, run
+from e2e.faults.fault_site import SENT_B, Site, run
 from waiting import until
 
 from netlab.results.store import Store

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 PAYLOAD = 1448 / 1514
 """Of a full frame of TCP."""

@@ -10,13 +10,13 @@ import nbformat
 import notebook_page
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, small_study
+from face.examples import WHOLE_REPORT, examples, failures
 from face_home import home_at
 
 import netlab
 from netlab.files.paths import notebook as notebook_file
 from netlab.notebooks.execution import execute
-from tests.e2e.conftest import ANY_NOISE, small_study
-from tests.face.examples import WHOLE_REPORT, examples, failures
 
 pytestmark = pytest.mark.timeout(900)
 EXAMPLES = examples()

@@ -6,12 +6,12 @@ import json
 
 import pytest
 import yaml
+from e2e.conftest import run_netlab, small_study
+from face.examples import ON_A_LAB, examples, failures
 from face_home import home_at
 
 import netlab
 from netlab.errors import BadInput
-from tests.e2e.conftest import run_netlab, small_study
-from tests.face.examples import ON_A_LAB, examples, failures
 
 CONTENT = {
     **small_study("crossed"),

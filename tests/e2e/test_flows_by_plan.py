@@ -4,9 +4,9 @@ import json
 
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 START_S, END_S, PACED_MBPS = 2.0, 4.0, 1.0
 

@@ -1,9 +1,9 @@
 """Unequal flows on a slow lab path: dealt as asked, and shared as is published of them."""
 
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 FLOWS, QUEUES_B = 5, (6000, 20_000, 60_000)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from e2e.conftest import run_netlab
+from e2e.generator_study import GENERATORS, study_of
 from measure.scripted import request
 from waiting import until
 
@@ -20,33 +22,6 @@ from netlab.lab.reaper import processes_in
 from netlab.measure.exchange import RunEnd
 from netlab.results.store import Store
 from netlab.study import Study
-from tests.e2e.conftest import run_netlab
-
-GENERATORS = ("netlab", "iperf3", "iperf2", "nuttcp")
-RATE_MBPS = 100.0
-"""So slow that the path limits every sender, not the processors of a busy machine."""
-
-
-def study_of(*, streams=(1, 4), mtus_B=(1500, 9000), **timing) -> dict:
-    group = {"path": "cable", "sender": "left", "direction": "->", "buffer_B": 0}
-    group["record_length_B"] = 16384  # a tool counts whole records
-    return {
-        "netlab": 1,
-        "name": "generators",
-        "title": "Generators side by side",
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {
-            "cable": {
-                "ends": [{"host": "left"}, {"host": "right"}],
-                "link": {"rate_Mbps": RATE_MBPS},
-            }
-        },
-        "groups": [{**group, "name": f"by {name}", "generator": name} for name in GENERATORS],
-        "tunings": [{"name": "openlab-2003-normal", "mtus_B": list(mtus_B)}],
-        "streams": list(streams),
-        "timing": {"rounds": 1, "seconds": 0.5, "warmup_s": 0.2, "interval_ms": 100, **timing},
-        "noise": {"foreign_cpu_percent": 100, "steal_percent": 100, "retries": 0},
-    }
 
 
 def measured(content: dict, tmp_path: Path):

@@ -12,9 +12,9 @@ from pathlib import Path
 import guide
 import pandas as pd
 import pytest
+from e2e.conftest import ANY_NOISE, below_gate, measured_through, untouched
 
 from netlab.results.store import Store
-from tests.e2e.conftest import ANY_NOISE, below_gate, measured_through, untouched
 
 pytestmark = pytest.mark.timeout(900)
 COMMANDS = guide.commands("guide.md", "lab")

@@ -11,13 +11,13 @@ import time
 
 import pytest
 import yaml
+from e2e.conftest import small_study
 from face_home import ROOT, home_at
 from selenium.common.exceptions import WebDriverException
 
 import netlab
 from netlab.files import paths
 from netlab.lab.lab import labs
-from tests.e2e.conftest import small_study
 
 pytestmark = pytest.mark.timeout(600)
 WAIT_S = 180

@@ -10,8 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-import lab_owner
 import pytest
+from e2e import lab_owner
+from e2e.conftest import assert_machine_is, dump
 from lab_study import bus, lab_study
 from waiting import until
 
@@ -19,7 +20,6 @@ from netlab.errors import BadInput, HostError, Unsupported
 from netlab.lab import lab, reaper
 from netlab.lab import lab as labs
 from netlab.lab.lab import Lab
-from tests.e2e.conftest import assert_machine_is, dump
 
 STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
 ROOT = Path(lab_owner.__file__).parents[1]

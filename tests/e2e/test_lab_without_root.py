@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import lab_owner
 import pytest
 import yaml
+from e2e import lab_owner
+from e2e.conftest import NETLAB, ROOT, measured_through, small_study, untouched
 from waiting import until
 
 from netlab.results.store import Store
-from tests.e2e.conftest import NETLAB, ROOT, measured_through, small_study, untouched
 
 USER = 61100 + os.getpid() % 4000
 """One for each worker of pytest: labs and processes are a user's."""

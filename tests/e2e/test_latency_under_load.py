@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
 from netlab.results.store import Store
-from tests.e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
 RTT_MS, RATE_MBPS = 20.0, 100.0
 QUEUES_MS = {125_000: 10, 1_250_000: 100}

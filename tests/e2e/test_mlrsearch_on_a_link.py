@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 import yaml
-from test_datagrams import BUFFER_B, study
+from e2e.conftest import run_netlab
+from e2e.datagram_study import BUFFER_B, study
 
 from netlab.results.store import Store
 from netlab.units import datagram_share
-from tests.e2e.conftest import run_netlab
 
 SIZE_B, RATE_MBPS, QUEUE_PACKETS = 1472, 20.0, 33
 LINK_MBPS = RATE_MBPS / 8 * datagram_share(1500, SIZE_B)

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from e2e.visitor import Visitor
 from forked_controller import start_controller
-from visitor import Visitor
 from waiting import until
 
 from netlab.results.store import Store

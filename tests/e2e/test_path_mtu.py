@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from faults.site import ADDRESSES, STUDY, Site, run
+from e2e.faults.fault_site import ADDRESSES, STUDY, Site, run
 
 import netlab
 from netlab.analysis.answers import best

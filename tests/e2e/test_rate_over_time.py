@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 SLOW_MBPS, FAST_MBPS, HALF_S = 5, 20, 2
 FRAME_BITS = 1514 * 8

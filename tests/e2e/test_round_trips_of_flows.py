@@ -4,10 +4,10 @@ import json
 
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
 from netlab.results.store import Store
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 SHORT_MS, LONG_MS, WINDOW_B = 10, 50, 60_000
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from faults.site import Site, run
+from e2e.faults.fault_site import Site, run
 
 from netlab.results.store import Store
 from netlab.study import load

@@ -6,12 +6,13 @@ import os
 import signal
 from pathlib import Path
 
+from e2e.conftest import small_study
+
 from netlab.experiment import campaign
 from netlab.experiment.watcher import Watcher
 from netlab.notebooks import kernel as kernels
 from netlab.results.store import Store
 from netlab.study import load
-from tests.e2e.conftest import small_study
 
 
 class Stopping(Watcher):

@@ -10,13 +10,13 @@ import pytest
 import synthetic
 from calibrated_samples import store_calibration
 from nbformat import v4
+from slow.active_content import ACTIVE
 
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.report.explore import explore
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.file import freeze
-from tests.slow.test_report import ACTIVE
 
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 RUNS = "runs-linux64-to-linux64.html"

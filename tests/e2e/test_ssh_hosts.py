@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from faults.site import ADDRESSES, ADDRESSES_6, Site, run, until
+from e2e.faults.fault_site import ADDRESSES, ADDRESSES_6, Site, run, until
 
 from netlab.results.store import Store
 from netlab.study import load

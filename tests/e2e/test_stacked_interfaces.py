@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from faults.site import Site
+from e2e.faults.fault_site import Site
 
 from netlab.results.store import Store
 

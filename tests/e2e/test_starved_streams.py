@@ -1,9 +1,9 @@
 """Many streams at a short queue: the run says how many had no byte, and is left out."""
 
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 from netlab.results.store import Store
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 STREAMS, RATE_MBPS, QUEUE_PACKETS, SECONDS = 40, 1.0, 20, 1.6
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 LINK_MBPS, PAYLOAD = 2.5, 1448 / 1514
 SIZE_B, FRAME_B = 1200, 1242

@@ -8,9 +8,8 @@ import sys
 import pandas as pd
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE
 from foreign_wings import install, shown_files
-
-from tests.e2e.conftest import ANY_NOISE
 
 STUDY = {
     "netlab": 1,

@@ -2,9 +2,9 @@
 
 import pandas as pd
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 
 def test_a_run_has_the_bytes_of_zero_copy_sends_that_the_kernel_copied(tmp_path, machine_untouched):

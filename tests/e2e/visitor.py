@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from faults.site import STUDY, Site
+from e2e.faults.fault_site import STUDY, Site
 
 NO_KEY = STUDY.replace(", user: root, identity_file: {state}/key", "")
 

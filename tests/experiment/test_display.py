@@ -61,8 +61,8 @@ def outputs(monkeypatch):
         assert display_id in shown, "only an output that exists can be replaced"
         put(content, raw=raw, display_id=display_id)
 
-    monkeypatch.setattr("IPython.display.display", put)
-    monkeypatch.setattr("IPython.display.update_display", update)
+    monkeypatch.setattr("netlab.experiment.notebook_display.display", put)
+    monkeypatch.setattr("netlab.experiment.notebook_display.update_display", update)
     return shown, messages
 
 

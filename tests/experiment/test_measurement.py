@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from experiment.scripted_endpoint import endpoint
 from lab_study import lab_study
 from measure.scripted import Clock, ScriptedAgent, good_agent
 
@@ -23,31 +24,12 @@ from netlab.experiment.trial import (
     setting_of,
     side_of,
 )
-from netlab.hosts.stack import InterfaceStack
 from netlab.lab.topology import RECEIVER, SENDER, lab_pair
 from netlab.study import Study, Timing
 from netlab.tuning.session import AFTERWARDS
 
 FACTS = {name: {"boot_id": "1-a"} for name in "ab"}
 TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.3, drain_s=2.0)
-
-
-def endpoint(name: str, agent=None, clamps=(None, None), drift=()) -> SimpleNamespace:
-    """A double of an endpoint."""
-    return SimpleNamespace(
-        name=name,
-        agent=agent,
-        address=f"198.18.0.{ord(name)}",
-        own_address=f"198.18.0.{ord(name)}",
-        ports=None,
-        interface=f"to-{name}",
-        buffer_clamps=lambda: clamps,
-        may_force=True,
-        stack=InterfaceStack(()),
-        facts={},
-        kernel_names=lambda congestion: f"nl_{congestion}",
-        drift=lambda: list(drift),
-    )
 
 
 def study(**changes) -> Study:

@@ -6,6 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from fleet.own_inventory import OWN
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
@@ -13,14 +14,6 @@ from refusals import refused
 from netlab.errors import BadInput
 from netlab.fleet.inventory import FleetHost, Inventory, load_inventory, pairs_of, ring, rounds_of
 
-OWN = """\
-netlab: 1
-hosts:
-  web1: {address: 192.0.2.1, user: ops, port: 2222, identity_file: /keys/a, groups: [eu, web],
-    labels: {rack: "7"}, data_address: 198.18.0.1, interface: eth1}
-  web2: {address: 192.0.2.2, user: ops, groups: [eu, web], labels: {rack: "8"}}
-pairs: [[web1, web2]]
-"""
 SSH = """\
 Host web1
     HostName 192.0.2.1

@@ -11,8 +11,8 @@ import time
 
 import pandas as pd
 import pytest
+from fleet.planned_fleet import planned, write_result
 from refusals import refused
-from test_fleet_plan import planned, write_result
 
 from netlab.errors import HostError, NetlabError, TuningError, Unsupported
 from netlab.fleet import job

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
-from test_datagrams import ALL, SIZE_B
-from test_exchange import between, report
-from test_flags import MTU_B, foreign_traffic_run, interface
-from test_record import SETTING
+from measure.datagram_counts import ALL, SIZE_B
+from measure.exchanged_run import between, report
+from measure.flagged_runs import MTU_B, foreign_traffic_run, interface
+from measure.recorded_setting import SETTING
+from measure.scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
 
 from netlab.errors import RunError
 from netlab.measure.bottleneck import bottleneck

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scripted import request, result
-from test_exchange import asked, between, report
-from test_record import SETTING
+from measure.datagram_counts import ALL, SENT, SIZE_B
+from measure.exchanged_run import asked, between, report
+from measure.recorded_setting import SETTING
+from measure.scripted import request, result
 
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Direction, RunOutcome
@@ -16,8 +17,6 @@ from netlab.measure.record import ceiling, datagram_columns, datagram_notes
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import Socket, Udp
 
-SIZE_B, SENT = 1000, 10_000
-ALL = {"received": SENT, "lost": 0, "reordered": 0, "duplicates": 0, "invalid": 0, "bursts": 0}
 ALL |= {"burst_max": 0, "jitter_ns": 0, "socket_drops": 0, "skipped": 0}
 LOSSES = {"received": SENT - 300, "lost": 300, "bursts": 100, "burst_max": 40, "socket_drops": 50}
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from measure.exchanged_run import BELOW_US, asked, between, report
+from measure.flagged_runs import BUSY, FINE, LATE, MISSING, TIMING, outcome
+from measure.scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
 from refusals import refused
-from scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
-from test_flags import BUSY, FINE, LATE, MISSING, TIMING, outcome
 
 from netlab.errors import HostError, RunError
 from netlab.measure.exchange import (
@@ -18,7 +19,6 @@ from netlab.measure.exchange import (
     STREAM_MS,
     TAIL_MS,
     Direction,
-    Emulated,
     RunEnd,
     _Inbox,
     arrival_ms,
@@ -33,17 +33,6 @@ from netlab.study import Policy, Socket
 @pytest.fixture
 def clock():
     return Clock()
-
-
-def asked(what=None, a=(), b=(), **options) -> tuple[dict, dict]:
-    """Words of the requests to sink and gen of a good run; both ends may have changes."""
-    clock = Clock()
-    one, other = good_agent(clock), good_agent(clock)
-    ends = replace(side("a", one), **dict(a)), replace(side("b", other), **dict(b))
-    measure(*ends, what or request(), now=clock, **options)
-    assert one.asked("sink") == other.asked("gen") == []
-    (sink,), (gen,) = other.asked("sink"), one.asked("gen")
-    return sink, gen
 
 
 def test_the_sink_listens_first_and_the_sender_gets_its_port_and_token():
@@ -343,28 +332,6 @@ def test_a_gen_yields_by_itself_only_where_its_sink_may_be(boots, changes, yield
 
 # Columns of a run from two reports of its emulator.
 
-BELOW_US = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000]
-
-
-def report(t_ns: int = 0, **changes) -> dict:
-    """A report of an idle emulator; `changes` apply to both directions."""
-    way = {
-        "delay_us": 5000,
-        "in_packets": 0,
-        "in_bytes": 0,
-        **dict.fromkeys(("out_packets", "stored_packets", "passed_packets", "passed_bytes"), 0),
-        "in_datagrams": 0,
-        "out_datagrams": 0,
-        "dropped": dict.fromkeys(("queue", "loss", "forced", "memory", "malformed", "refused"), 0),
-        **{"forced_ns": None, "marked": 0},
-        "max_queue_B": 0,
-        "max_queue_packets": 0,
-        "lateness": {"max_ns": 0, "late": 0, "below_us": BELOW_US, "count": [0] * 12},
-    }
-    ways = [{**copy.deepcopy(way), "direction": name, **changes} for name in ("ab", "ba")]
-    process = {"user_us": 0, "system_us": 0, "waited_us": 0}
-    return {"t_ns": t_ns, "process": process, "directions": ways, "samples": None}
-
 
 def late(writes: dict[int, int], max_us: float) -> dict:
     """Lateness of the given number of writes below each edge of the bins; 0 is the open bin."""
@@ -373,11 +340,6 @@ def late(writes: dict[int, int], max_us: float) -> dict:
 
 
 FLOWS = (Direction(gen={}, sink={"t_go_ns": 10 * SECOND_NS}),)
-
-
-def between(before: dict, after: dict, forward: str = "ab") -> Emulated:
-    before["t_ns"], after["t_ns"] = 9 * SECOND_NS, 13 * SECOND_NS
-    return Emulated(before, after, forward)
 
 
 def test_counts_are_of_the_run_alone_and_of_both_directions():

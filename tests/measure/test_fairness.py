@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import SECOND_NS, result
+from measure.scripted import SECOND_NS, result
 
 from netlab.errors import BadInput
 from netlab.measure.exchange import Direction

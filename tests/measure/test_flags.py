@@ -2,11 +2,23 @@
 
 import os
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import HEADERS_B, result
+from measure.flagged_runs import (
+    BUSY,
+    FINE,
+    LATE,
+    MISSING,
+    MSS_B,
+    MTU_B,
+    TIMING,
+    foreign_traffic_run,
+    interface,
+    intervals,
+    outcome,
+)
+from measure.scripted import HEADERS_B, result
 
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.fairness import STALL_S
@@ -28,29 +40,7 @@ from netlab.measure.steadiness import unsteady
 from netlab.results.columns import FLAGS
 from netlab.study import Timing
 
-TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.0, interval_ms=100)
-FINE = {"window_s": 1.0, "percent_of_ceiling": 80.0, "ceiling_kind": "bus"}
 FINE |= {"steal_percent": 0.0, "foreign_cpu_percent": 0.0}
-
-
-def outcome(**result) -> RunOutcome:
-    """A run whose two agents gave the same result."""
-    answer = {"status": "ok", "message": None, "meter": None, "per_stream": [], **result}
-    return RunOutcome((Direction(gen=answer, sink=answer),), started_unix_ns=0, wall_s=1.0)
-
-
-def intervals(*moved: list[int], direction: str = "forward") -> list[dict]:
-    """Samples of each stream, 100 ms each, all in the window."""
-    count = sum(map(len, moved))
-    return [
-        {
-            "direction": direction,
-            "t_s": np.concatenate([0.1 * np.arange(1, len(one) + 1) for one in moved]),
-            "interval_s": np.full(count, 0.1),
-            "bytes": np.concatenate(moved),
-            "in_window": np.full(count, True),
-        }
-    ]
 
 
 def with_silent_stream(window_s: float) -> dict:
@@ -59,9 +49,6 @@ def with_silent_stream(window_s: float) -> dict:
     answer["per_stream"][1]["window_bytes"] = 0
     answer["window"]["t1_ns"] = answer["window"]["t0_ns"] + round(window_s * 1e9)
     return answer | {"meter": None}
-
-
-BUSY = intervals([1000] * 10)
 
 
 def flagged(row=(), result=(), problems=(), drift=(), samples=BUSY, surplus=()) -> dict[str, str]:
@@ -73,10 +60,8 @@ def flagged(row=(), result=(), problems=(), drift=(), samples=BUSY, surplus=()) 
     return found
 
 
-LATE = {"status": "timeout", "message": "no end"}
 RESET = {"meter": {"window": None, "total": {"interface": {"name": "x0", "reset": True}}}}
 CUT = {"status": "error", "message": "cut"}
-MISSING = {"sent_B": 66_738_320, "received_B": 62_523_192}
 
 
 @pytest.mark.parametrize(
@@ -330,36 +315,7 @@ def test_little_or_no_foreign_load(gen, sink, load):
 
 # Foreign traffic: bytes that the interfaces of a run carried beyond its own segments.
 
-MTU_B = 1500
-MSS_B = 1448
 ENDS = [(end, prefix) for end in ("gen", "sink") for prefix in ("tx", "rx")]
-
-
-def counted(gen: dict, sink: dict) -> None:
-    """Counts of TCP and of the interfaces for a sender of full segments, acknowledged in pairs."""
-    total_B = segments = acks = 0
-    for sent, got in zip(gen["per_stream"], sink["per_stream"], strict=True):
-        own = sent["bytes"] // MSS_B + 1
-        sent["tcp"] |= {"bytes_sent": sent["bytes"] + 64, "segs_out": own}
-        got["tcp"] |= {"bytes_sent": 1, "bytes_acked": 2, "segs_out": own // 2 + 2}
-        total_B += sent["bytes"] + 64
-        segments, acks = segments + own, acks + own // 2 + 2
-    there = {"bytes": total_B + segments * HEADERS_B, "packets": segments}
-    back = {"bytes": acks * HEADERS_B, "packets": acks}
-    for end, sends, receives in ((gen, there, back), (sink, back, there)):
-        for unit in ("bytes", "packets"):
-            interface = end["meter"]["total"]["interface"]
-            interface[f"tx_{unit}"], interface[f"rx_{unit}"] = sends[unit], receives[unit]
-
-
-def foreign_traffic_run(streams: int = 2, each_B: int = 14_000_000) -> RunOutcome:
-    gen, sink = (result(role, streams=streams, each_B=each_B) for role in ("gen", "sink"))
-    counted(gen, sink)
-    return RunOutcome((Direction(gen, sink),), started_unix_ns=0, wall_s=1.0)
-
-
-def interface(outcome: RunOutcome, end: str) -> dict:
-    return getattr(outcome.flows[0], end)["meter"]["total"]["interface"]
 
 
 def percent(outcome: RunOutcome) -> float | None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from scripted import result
-from test_exchange import asked, request
-from test_flags import MTU_B, foreign_traffic_run
+from measure.exchanged_run import asked
+from measure.flagged_runs import MTU_B, foreign_traffic_run
+from measure.scripted import request, result
 
 from netlab.analysis.cells import timelines
 from netlab.measure.exchange import Direction, arrival_ms

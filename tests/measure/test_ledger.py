@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from measure.scripted import result
 from refusals import refused
-from scripted import result
 
 from netlab.errors import RunError
 from netlab.measure.exchange import Direction, RunOutcome

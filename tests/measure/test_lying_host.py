@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lab_study import lab_study
 from lying_host import RECORDED, encoded, lies, replaying
-from scripted import Clock, request, side
+from measure.scripted import Clock, request, side
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.trial import measured, setting_of

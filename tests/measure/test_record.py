@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from scripted import SECOND_NS, result
+from measure.recorded_setting import SETTING
+from measure.scripted import SECOND_NS, result
 
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.ledger import audit
@@ -25,7 +26,6 @@ from netlab.measure.record import (
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, TRACE_COLUMNS
 from netlab.results.frames import checked, frame_of, joined
 
-SETTING = RunSetting(1500, 2128.0, None, None, bus_shared=False, one_machine=False)
 KINDS = {column.name: column for column in RUN_COLUMNS}
 
 

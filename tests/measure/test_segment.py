@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from scripted import Clock, good_agent, request, result, side, tcp
+from measure.scripted import Clock, good_agent, request, result, side, tcp
 
 from netlab.measure.segment import PacketSize, packet_size
 

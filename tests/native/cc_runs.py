@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from emulated import ADDRESS, DEVICE, Emulated, emulated, run, transfer
-from spoken_agent import Agent, request
+from native.emulated import ADDRESS, DEVICE, Emulated, emulated, run, transfer
+from native.spoken_agent import Agent, request
 
 
 @contextlib.contextmanager

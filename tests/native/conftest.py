@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from emulated import Emulated, emulated
-from spoken_agent import Agent
+from native.emulated import Emulated, emulated
+from native.spoken_agent import Agent
 
 from netlab import core
 

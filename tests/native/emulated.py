@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from spoken_agent import Agent, by_role, request
+from native.spoken_agent import Agent, by_role, request
 from waiting import until
 
 ADDRESS = {"a": "198.18.200.1", "b": "198.18.200.2"}

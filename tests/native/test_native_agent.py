@@ -7,32 +7,18 @@ import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from ledger import assert_ledger_closes
-from spoken_agent import wait_for_data
+from native.agent_peers import PEERS_TOKEN, control, hello, one_peer
+from native.ledger import assert_ledger_closes
+from native.spoken_agent import wait_for_data
 from waiting import until
 
 from netlab import core
 from netlab.files.answers import checked
-
-PEERS_TOKEN = "5a" * 16
-
-
-def hello(run: int, stream: int, token: str, *, magic: bytes = b"NLHELLO1", version: int = 3):
-    """The 64 bytes a gen says first."""
-    return struct.pack(">8sIIQ16s24x", magic, version, stream, run, bytes.fromhex(token))
-
-
-def control(port: int, run: int, streams: int, token: str) -> socket.socket:
-    """The connection of a run beside its streams, on which a sink says that its window is over."""
-    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
-    connection.sendall(hello(run, streams + 1, token))
-    return connection
 
 
 @contextlib.contextmanager
@@ -42,18 +28,6 @@ def flood(port: int, count: int, **options):
         for _ in range(count):
             stack.enter_context(socket.create_connection(("127.0.0.1", port), **options))
         yield
-
-
-@contextlib.contextmanager
-def one_peer(port: int):
-    """A stream of run 1 that was let go."""
-    with (
-        control(port, 1, 1, PEERS_TOKEN),
-        socket.create_connection(("127.0.0.1", port)) as peer,
-    ):
-        peer.sendall(hello(1, 0, PEERS_TOKEN))
-        assert peer.recv(1) == b"G"
-        yield peer
 
 
 def test_ready_line_names_this_build_and_host(gensink, own_network):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -15,35 +14,21 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from cc_runs import cc_session
-from spoken_agent import request
+from native.built_core import CLANG, FIXED_LAYOUT, FUZZ_TARGETS, HERE, fuzz, run
+from native.cc_runs import cc_session
+from native.spoken_agent import request
 
 from netlab import core
 from netlab.hosts.agent import packed_sources
 
 NATIVE = Path(__file__).parents[2] / "native"
-HERE = Path(__file__).parent
-FUZZ_TARGETS = (
-    *("cc_table", "request", "hello", "journal", "options", "probe", "procfs", "rtnl"),
-    *("datagram", "emulate", "superpacket", "host_state", "host_record"),
-)
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
-
-# Sanitizers map their shadow where a kernel with many random bits may put a program.
-FIXED_LAYOUT = ("setarch", platform.machine(), "-R")
 
 
 @pytest.fixture(autouse=True)
 def sanitizer_options(monkeypatch) -> None:
     monkeypatch.setenv("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
     monkeypatch.setenv("TSAN_OPTIONS", "halt_on_error=1")
-
-
-def run(*argv: str | Path, timeout: float = 120) -> str:
-    """Run a sanitized program: any finding is a failure."""
-    done = subprocess.run((*FIXED_LAYOUT, *argv), capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, f"{argv[0]}\n{done.stdout[-1000:]}\n{done.stderr[-4000:]}"
-    return done.stdout
 
 
 @pytest.mark.parametrize(
@@ -65,15 +50,6 @@ def test_fuzz_corpus_replays(sanitized, target):
     files = sorted((HERE / "corpus" / target).iterdir())
     output = run(sanitized / "tests" / f"fuzz_{target}", *files)
     assert output == f"{len(files)} files\n"
-
-
-CLANG = shutil.which("clang") or "clang-14"
-
-
-def fuzz(program: Path, target: str, seconds: int, place: Path) -> None:
-    corpus = HERE / "corpus" / target
-    options = (f"-max_total_time={seconds}", "-max_len=4200", f"-artifact_prefix={place}/")
-    run(program, *options, place, corpus, timeout=seconds + 120)
 
 
 def test_a_short_fuzz_of_the_bytes_that_any_host_can_send(tmp_path):

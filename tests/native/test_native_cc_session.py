@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from cc_runs import cc_session, load
-from spoken_agent import Agent, wait_for_data
+from native.cc_runs import cc_session, load
+from native.spoken_agent import Agent, wait_for_data
 from waiting import until
 
 LIST = {

@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from emulated import DEVICE, OVERHEAD_B, Emulated, emulated, run, transfer
+from native.emulated import DEVICE, OVERHEAD_B, Emulated, emulated, run, transfer
 
 PINGS, PING_S = 15, 0.02
 EARLY_MS = 0.2

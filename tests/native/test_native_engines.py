@@ -13,10 +13,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from ledger import assert_ledger_closes
-from seccomp import refusing
-from spoken_agent import Agent, request, wait_for_data
-from test_native_agent import control, hello
+from native.agent_peers import control, hello
+from native.late_ends import late_ends_ms
+from native.ledger import assert_ledger_closes
+from native.seccomp import refusing
+from native.spoken_agent import Agent, request, wait_for_data
 from waiting import until
 
 SENDS = ("copy", "zerocopy", "sendfile", "splice")
@@ -113,25 +114,6 @@ def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
     for end in results.values():
         assert end["interval_sum_bytes"] == end["total_bytes"] > 0
         assert (end["code"], end["message"]) == (None, "stopped on request")
-
-
-def late_ends_ms(agent, streams, runs):
-    """Beside four busy loops, after the gen's own end, or that of the sink's window if later."""
-    busy = [subprocess.Popen(("sh", "-c", "while :; do :; done")) for _ in range(4)]
-    late_ms, sent_bytes = [], []
-    try:
-        for _ in range(runs):
-            sink, gen = agent.transfer(streams=streams, window_ms=100, tail_ms=50)
-            assert_ledger_closes(sink, gen)
-            sent_bytes.append(gen["total_bytes"])
-            end_ns = max(gen["window"]["t0_ns"] + 150_000_000, sink["window"]["t1_ns"])
-            late_ms.append((gen["t_last_byte_ns"] - end_ns) / 1e6)
-    finally:
-        for loop in busy:
-            loop.kill()
-            loop.wait()
-    assert sorted(sent_bytes)[runs // 2] > 0
-    return sorted(late_ms)
 
 
 @pytest.mark.parametrize("streams", [20, 100])

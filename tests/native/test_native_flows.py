@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ledger import assert_ledger_closes
+from native.ledger import assert_ledger_closes
 
 STARTS_MS, ENDS_MS, WINDOW_MS = (0, 400, 800), (600, 0, 0), 1200
 # what a socket takes at once, before any pace

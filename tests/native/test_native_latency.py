@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from spoken_agent import request
-from test_native_agent import control, hello
+from native.agent_peers import control, hello
+from native.spoken_agent import request
 
 from netlab.files.answers import checked
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from spoken_agent import Agent
+from native.spoken_agent import Agent
 
 USERS = (0, 61001, 61002)
 BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from emulated import Emulated, emulated, transfer
-from test_native_builds import FIXED_LAYOUT
+from native.built_core import FIXED_LAYOUT
+from native.emulated import Emulated, emulated, transfer
 
 SOAK_S = float(os.environ.get("NETLAB_SOAK_S", "0"))
 pytestmark = pytest.mark.timeout(SOAK_S + 180)

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from ledger import assert_ledger_closes
-from test_native_agent import PEERS_TOKEN, one_peer
+from native.agent_peers import PEERS_TOKEN, one_peer
+from native.ledger import assert_ledger_closes
 from waiting import until
 
 from netlab.measure.ledger import transfer_of

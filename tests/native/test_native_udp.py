@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from spoken_agent import request
-from test_native_agent import hello
+from native.agent_peers import hello
+from native.spoken_agent import request
 from waiting import until
 
 RUN, TOKEN, SIZE_B = 1, "5a" * 16, 200

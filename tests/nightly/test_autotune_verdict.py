@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+from e2e.lab_search import BUDGET_S, search
+
 from netlab.search.autotune.report import taken
 from netlab.search.autotune.run import SLACK_S
 from netlab.study import load
-from tests.e2e.test_autotune_runs import BUDGET_S, search
 
 
 def test_records_of_1_KiB_lose_against_128_KiB(tmp_path):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from e2e.calibrated_lab import calibrated
+from e2e.conftest import run_netlab, stored
 
 from netlab.qualify.words.confusion import LEAST_RIGHT
 from netlab.qualify.words.truths import TRUTHS
 from netlab.results.store import Store
-from tests.e2e.conftest import run_netlab, stored
-from tests.e2e.test_bench_runs import calibrated
 
 
 def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path):

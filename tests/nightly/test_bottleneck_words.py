@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
 from netlab.analysis.conditions import verdicts
 from netlab.measure.bottleneck import bottleneck
 from netlab.results.store import Store
-from tests.e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
 LINK = {"rate_Mbps": 500, "rtt_ms": 20, "queue_B": 2_500_000}
 LARGE = {

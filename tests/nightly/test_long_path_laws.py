@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from e2e.long_path_store import store
+
 from netlab.analysis.measured import load_measured
 from netlab.longpath.analysis import samples_of
-from tests.e2e.test_long_path_study import store
 
 __all__ = ["store"]
 

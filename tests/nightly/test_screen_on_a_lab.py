@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from e2e.conftest import run_netlab
 from lab_study import lab_study
 
 from netlab.lab.lab import Lab
@@ -14,7 +15,6 @@ from netlab.results import store as results_store
 from netlab.results.store import Store
 from netlab.study import load
 from netlab.tuning.profiles import read_tuning
-from tests.e2e.conftest import run_netlab
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from e2e.conftest import measured_through, run_netlab, small_study
+from e2e.generator_study import GENERATORS, RATE_MBPS, study_of
 
 from netlab.results.store import Store
-from tests.e2e.conftest import measured_through, run_netlab, small_study
-from tests.e2e.test_generators import GENERATORS, RATE_MBPS, study_of
 
 ROUNDS = 5
 

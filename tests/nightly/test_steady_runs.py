@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
 from netlab.results.store import Store
-from tests.e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
 RUNS, ROUNDS = 200, 25
 RATE_MBPS = 100.0

@@ -7,8 +7,7 @@ import pwd
 from pathlib import Path
 
 import pytest
-
-from tests.e2e.test_wheel import install, studies_in_an_empty_directory, uv
+from e2e.installed_wheel import install, studies_in_an_empty_directory, uv
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import matplotlib
 import pytest
 import synthetic
+from analysis.conftest import foreign, openlab, runs
 from face_home import home_at, measured_openlab
 from local_host import LocalHost
 
@@ -10,7 +11,6 @@ import netlab
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.study.file import freeze
-from tests.analysis.conftest import foreign, openlab, runs
 
 __all__ = ["foreign", "openlab", "runs"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 
 import pytest
+from face.examples import ON_A_LAB, WHOLE_REPORT, examples, failures
 from numpydoc.docscrape import FunctionDoc
 
 import netlab
 from netlab import wings
-from tests.face.examples import ON_A_LAB, WHOLE_REPORT, examples, failures
 
 EXAMPLES = examples()
 QUICK = sorted(set(EXAMPLES) - ON_A_LAB - WHOLE_REPORT)

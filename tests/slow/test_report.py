@@ -18,6 +18,7 @@ import pytest
 import synthetic
 from nbformat import v4
 from refusals import refused
+from slow.active_content import ACTIVE
 
 from netlab.analysis.measured import load_measured
 from netlab.cli.reporting import publish_site
@@ -148,13 +149,6 @@ def test_notebook_outputs_are_shown_and_code_is_hidden(notebook, tmp_path):
     code = re.search(r"<details class=\"code\">.*?</details>", text, re.DOTALL)[0]
     assert "if 1 &lt; 2: print('&lt;/pre&gt;')" in code
     assert text.count("<details") == 1
-
-
-ACTIVE = """<script>sprung()</script><img src="data:," onerror="sprung()" alt="a"><iframe src="x">
-</iframe><a href="javascript:sprung()">a</a><a href="data:text/html,<script>sprung()</script>">b</a>
-<svg onload="sprung()"><script>sprung()</script></svg><form action="x"><input autofocus
-onfocus="sprung()"></form><style>*{}</style><meta http-equiv="refresh" content="0;x"><p
-style="color: red; background-image: url(http://192.0.2.1/)">kept</p>"""
 
 
 def test_outputs_and_texts_of_a_notebook_have_nothing_active(tmp_path):

@@ -9,12 +9,12 @@ import measured_store
 import numpy as np
 import pandas as pd
 import pytest
-import stores_campaign
 import synthetic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refused
 from scipy.stats import binom
+from slow import stores_campaign
 
 from netlab import study as studies
 from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, nominal_level, valid, window_rates

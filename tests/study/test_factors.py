@@ -7,40 +7,18 @@ import hashlib
 
 import pytest
 from refusals import refused
+from study.crossed_study import BASE, CONTEXT, crossed, runs_of
 
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
-from netlab.files.yaml_file import validated
 from netlab.study import Noise, Study, load
 from netlab.study.factor_checks import chosen_outer
 from netlab.study.keys import provenance_key
 from netlab.study.schedule import rounds, run_s, visit, visits
 
-CONTEXT = {"version": "0.1.0"}
-HOST = {"kind": "lab"}
-BASE = {
-    "netlab": 1,
-    "name": "crossed",
-    "title": "Crossed",
-    "hosts": {"left": HOST, "right": HOST},
-    "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
-    "groups": [{"name": "one", "path": "cable", "sender": "left"}],
-    "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
-    "streams": [1, 4],
-    "timing": {"rounds": 2, "seconds": 0.5, "warmup_s": 0.1},
-}
-
-
-def crossed(**changes) -> Study:
-    return validated(Study, {**copy.deepcopy(BASE), **changes}, "my.yml")
-
 
 def grouped(**changes) -> Study:
     return crossed(groups=[{**BASE["groups"][0], **changes}])
-
-
-def runs_of(study: Study) -> list:
-    return [run for each in rounds(study)[0] for run in each.runs]
 
 
 def test_every_factor_is_crossed_with_all_the_others():

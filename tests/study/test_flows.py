@@ -6,19 +6,15 @@ import math
 
 import pytest
 import yaml
+from study.flows_file import PAIR, keys_of, written
 
 from netlab import study as studies
 from netlab.errors import BadInput
-from netlab.experiment.conditions import context_of
 from netlab.files.paths import data_dir
 from netlab.lab.topology import topology
 from netlab.study import flows, schedule
 from netlab.study.file import frozen_text, json_schema, load, short_form
 from netlab.study.flows import PlannedFlow
-from netlab.study.keys import provenance_key
-
-PAIR = [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4, "start_s": 2.0}]
-
 
 LINK = {"link": {"emulator": {"rtt_ms": 20.0}}}
 ENDS = {"ends": [{"host": "a"}, {"host": "b"}]}
@@ -28,27 +24,6 @@ SECOND = {"rtt_ms": 30.0, "rate_Mbps": 40.0, "queue_packets": 50, "loss": 0.01}
 LOT = {
     "slow": {**ENDS, "link": {"emulator": {"rtt_ms": 20.0, "rate_Mbps": 20.0, "second": SECOND}}}
 }
-
-
-def written(tmp_path, entries=PAIR, **more):
-    """A stranger's file with unequal flows on a slow path."""
-    group = {"name": "late", "path": "slow", "sender": "a", "flows": entries}
-    content = {
-        **{"netlab": 1, "name": "late", "title": "Late", "streams": [5]},
-        "hosts": {"a": {"kind": "lab"}, "b": {"kind": "lab"}},
-        "paths": {
-            "slow": {
-                "ends": [{"host": "a"}, {"host": "b"}],
-                "link": {"emulator": {"rtt_ms": 20.0, "rate_Mbps": 20.0}},
-            }
-        },
-        "groups": [{**group, **more.pop("group", {})}],
-        "timing": {"seconds": 6.0, "warmup_s": 1.0, "rounds": 1},
-        **more,
-    }
-    file = tmp_path / "late.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    return file
 
 
 def test_the_stacks_of_flows_are_the_congestion_of_their_runs(tmp_path):
@@ -239,14 +214,6 @@ def test_a_forced_loss_needs_one_link(tmp_path):
 
 def ways_of(path):
     return path.emulator.ways if path.emulator else ()
-
-
-def keys_of(study) -> set[str]:
-    found = {"kernel": "6.1", "mtu_B": 1500, "found": {}, "generators": {}}
-    visit = schedule.rounds(study)[0][0]
-    ends = {end.host: found for end in study.path(visit.link).ends}
-    context = context_of(study, visit, ends, None)
-    return {provenance_key(study, visit, run, context) for run in visit.runs}
 
 
 def test_each_part_of_a_flow_is_in_the_key_and_in_the_digest(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_flows import keys_of, written
+from study.flows_file import keys_of, written
 
 from netlab.errors import BadInput, Unsupported
 from netlab.lab.emulator import EmulatorSettings, KernelFeatures, takes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_factors import CONTEXT, crossed, runs_of
+from study.crossed_study import CONTEXT, crossed, runs_of
 
 from netlab.errors import BadInput
 from netlab.study import Udp

@@ -3,15 +3,11 @@
 import shlex
 
 import pytest
+from tuning.openlab_profiles import OPENLAB
 
 from netlab.errors import BadInput
 from netlab.tuning.knobs import RX_INT_DELAY_UNIT_NS, Choice, Knob, item_key
 from netlab.tuning.profiles import Profile, load_profile, profile_names
-
-OPENLAB = [
-    f"openlab-2003-{name}"
-    for name in ("normal", "kernel", "full", "kernel-linux32", "full-linux32")
-]
 
 
 def values(profile: Profile) -> dict[str, str]:

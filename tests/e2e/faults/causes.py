@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from e2e.faults.fault_site import ADDRESSES, Site, Started, disturbed, run, until
+
 from netlab import core
 from netlab.hosts.agent import packed_sources
 from netlab.hosts.host import COPY_TIMEOUT_S
-
-from .site import ADDRESSES, Site, Started, disturbed, run, until
 
 HERE = Path(__file__).parent
 GONE_S = 45.0

@@ -10,9 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
-from .causes import FAULTS, GONE_S
-from .site import SSHD, Site, disturbed, promised, resumed, unchanged, until
+from e2e.faults.causes import FAULTS, GONE_S
+from e2e.faults.fault_site import SSHD, Site, disturbed, promised, resumed, unchanged, until
 
 PROMISES = promised("Faults and what is seen of them")
 SIDE_BY_SIDE = 4

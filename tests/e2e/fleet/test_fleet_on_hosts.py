@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from faults.site import Site, run, until
+from e2e.faults.fault_site import Site, run, until
 from notebook_page import executed_page
 
 from netlab.fleet.job import read_events

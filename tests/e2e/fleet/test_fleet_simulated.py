@@ -14,9 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import simulated_job
+from e2e.fleet import simulated_job
+from e2e.fleet.simulated_job import job_argv
 from refusals import refused
-from simulated_job import job_argv
 from waiting import until
 
 from netlab.errors import NetlabError

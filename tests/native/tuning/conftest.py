@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulated import run
-from spoken_agent import Agent
+from native.emulated import run
+from native.spoken_agent import Agent
 from waiting import until
 
 RUN = Path("/run/netlab")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from native.tuning.conftest import Namespace, begun, ended, state
 
 from netlab.tuning.knobs import NAMES
 from netlab.tuning.session import request_line
-
-from .conftest import Namespace, begun, ended, state
 
 VALUES = {
     "mtu": ["1500", "8999", "1280"],

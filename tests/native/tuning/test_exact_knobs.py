@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from native.tuning.conftest import Namespace, ended, state
+
 from netlab.tuning.exact import SYSCTLS
 from netlab.tuning.session import request_line
-
-from .conftest import Namespace, ended, state
 
 WORDS = {
     "net.core.default_qdisc": ["fq", "pfifo_fast"],

@@ -19,9 +19,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-
-from .conftest import Namespace
-from .faults import CALLS, Faults, missing
+from native.tuning.conftest import Namespace
+from native.tuning.faults import CALLS, Faults, missing
 
 KNOBS = {
     ("sysctl", "net.ipv4.tcp_rmem", ""): ["5000 50000 500000", "6000 60000 600000", "7000 oops"],

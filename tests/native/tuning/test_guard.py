@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from seccomp import refusing
-
-from .conftest import RUN, SACK, on_own_disk, recorded, statuses
+from native.seccomp import refusing
+from native.tuning.conftest import RUN, SACK, on_own_disk, recorded, statuses
 
 REQUESTS = [
     "begin",

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from native.tuning.conftest import Namespace, PretendedMachine, begun, statuses
 
 from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import Profile
 from netlab.tuning.session import TuningSession
-from tests.native.tuning.conftest import Namespace, PretendedMachine, begun, statuses
 
 READ_REQUEST = "knob=pci name=max-read-request interface=v0"
 IRQ = "knob=irq interface=v0"

@@ -10,9 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from native.tuning.conftest import PretendedMachine, begun, statuses
 from waiting import until
-
-from tests.native.tuning.conftest import PretendedMachine, begun, statuses
 
 KNOB = "knob=module name=tcp_scalable"
 MODPROBE = r"""#!/bin/sh

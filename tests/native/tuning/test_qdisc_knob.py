@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from native.tuning.conftest import begun
 
 from netlab.tuning.knobs import Knob
-from tests.native.tuning.conftest import begun
 
 QDISC = "knob=qdisc interface=q0"
 LEAVES = "tc qdisc show dev q0 | grep parent | sort"

@@ -7,8 +7,7 @@ import platform
 from pathlib import Path
 
 import pytest
-
-from .conftest import RUN, begun, ended, on_own_disk, recorded, state
+from native.tuning.conftest import RUN, begun, ended, on_own_disk, recorded, state
 
 CHANGES = (
     "knob=mtu interface=v0 value=1500",

@@ -8,6 +8,7 @@ import shlex
 import time
 
 import pytest
+from tuning.openlab_profiles import OPENLAB
 
 from netlab import core
 from netlab.errors import BadInput, TuningError
@@ -21,7 +22,6 @@ from netlab.tuning.session import (
     request_line,
     settings_read,
 )
-from tests.tuning.test_profiles import OPENLAB
 
 QUEUE = Knob(kind="txqueuelen", value=10000, source="SLAC")
 

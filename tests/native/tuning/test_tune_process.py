@@ -13,9 +13,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from native.tuning.conftest import MTU, RMEM, SACK, applied, begun, statuses
 from waiting import until
-
-from .conftest import MTU, RMEM, SACK, applied, begun, statuses
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 

@@ -7,12 +7,11 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from native.tuning.conftest import MTU, begun, ended, state
 
 from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import load_profile
 from netlab.tuning.session import TuningSession
-
-from .conftest import MTU, begun, ended, state
 
 
 @pytest.mark.parametrize("mtu_B", [1500, 8999, 1280])

@@ -1,5 +1,5 @@
 """Of the native tests only the build: their network namespace is not for all of a night."""
 
-from tests.native.conftest import build
+from native.conftest import build
 
 __all__ = ["build"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_native_builds import CLANG, FUZZ_TARGETS, fuzz
+from native.built_core import CLANG, FUZZ_TARGETS, fuzz
 
 FUZZ_S = 60
 

@@ -1,5 +1,5 @@
 """Fixtures of the native tests."""
 
-from tests.native.conftest import agent, build, gensink, own_network, path, start_agent
+from native.conftest import agent, build, gensink, own_network, path, start_agent
 
 __all__ = ["agent", "build", "gensink", "own_network", "path", "start_agent"]

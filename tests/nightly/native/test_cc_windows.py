@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cc_runs import Trace, cc_session, grown, load, trace_of
+from native.cc_runs import Trace, cc_session, grown, load, trace_of
 
 from netlab import core
 from netlab.congestion import HIGHSPEED, RENO, SCALABLE, WindowLaw

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
-from emulated import ADDRESS, OVERHEAD_B, Emulated, transfer
+from native.emulated import ADDRESS, OVERHEAD_B, Emulated, transfer
 
 from netlab import core
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_native_engines import late_ends_ms
+from native.late_ends import late_ends_ms
 
 
 @pytest.mark.parametrize("streams", [20, 100])

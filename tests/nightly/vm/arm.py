@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import yaml
-from faults.site import ADDRESSES, Site
+from e2e.faults.fault_site import ADDRESSES, Site
+from nightly.vm.guest import Guest
+from nightly.vm.image import BUILD, PATHS, Image, cached, copy, initramfs, kernel_in
+from nightly.vm.vm_site import study_of
 
 from netlab.hosts.ssh import SshHost
-
-from .guest import Guest
-from .image import BUILD, PATHS, Image, cached, copy, initramfs, kernel_in
-from .site import study_of
 
 PACKAGES = BUILD / "arm64"
 TRIPLET = "aarch64-linux-gnu"

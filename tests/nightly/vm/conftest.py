@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
-from .arm import Architectures, arm_image
-from .image import image
-from .site import Machines
+from nightly.vm.arm import Architectures, arm_image
+from nightly.vm.image import image
+from nightly.vm.vm_site import Machines
 
 
 @pytest.fixture(scope="package")

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, ClassVar
 
-from faults.site import run, until
-
-from .image import Image, pack
+from e2e.faults.fault_site import run, until
+from nightly.vm.image import Image, pack
 
 BOOT_S = 150.0
 DISK_B = 64 << 20

@@ -17,18 +17,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from faults.site import until
+from e2e.faults.fault_site import until
 from lab_study import lab_study
+from nightly.vm.guest import Guest
+from nightly.vm.image import DEBIAN
+from nightly.vm.vm_site import Machines
 
 from netlab import core
 from netlab.lab import emulator, lab
 from netlab.lab.emulator import KernelFeatures
 from netlab.lab.namespaces import inside
 from netlab.lab.topology import LabPath, Topology, topology
-
-from .guest import Guest
-from .image import DEBIAN
-from .site import Machines
 
 SIDES = {"a": "path-a", "b": "path-b"}
 """Host of the study -> its namespace in the machine."""

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.site import promised, resumed, until
-
-from .site import KNOBS, Machines
+from e2e.faults.fault_site import promised, resumed, until
+from nightly.vm.vm_site import KNOBS, Machines
 
 PROMISES = promised("Machines that lose power")
 Result = tuple[int, str]

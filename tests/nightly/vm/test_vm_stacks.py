@@ -13,15 +13,14 @@ from collections.abc import Iterator
 import pandas as pd
 import pytest
 import yaml
+from nightly.vm.image import DEBIAN
+from nightly.vm.vm_site import Machines, study_of
 
 from netlab import core
 from netlab.hosts.host import facts_argv, parsed_facts
 from netlab.hosts.stack import InterfaceStack
 from netlab.measure.bottleneck import SLAVE
 from netlab.results.store import Store
-
-from .image import DEBIAN
-from .site import Machines, study_of
 
 pytestmark = pytest.mark.timeout(1800)
 SLOW_S = 600.0

@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pytest
-from faults.site import until
+from e2e.faults.fault_site import until
+from nightly.vm.guest import Guest
+from nightly.vm.vm_site import AFFINITY, KNOBS, MOST_TX, Machines
 
 from netlab.results.store import Store
-
-from .guest import Guest
-from .site import AFFINITY, KNOBS, MOST_TX, Machines
 
 pytestmark = pytest.mark.timeout(600)
 CARDS = ("e1000e", "e1000", "vmxnet3", "virtio")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from emulator_samples import filled, pinged
+from qualify.calibration.emulator_samples import filled, pinged
 
 from netlab.analysis.trust import stored
 from netlab.errors import BadInput

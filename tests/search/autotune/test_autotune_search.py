@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from experiment.test_measurement import endpoint
+from experiment.scripted_endpoint import endpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_study import lab_study

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fleet.test_fleet_inventory import OWN
+from fleet.own_inventory import OWN
 from refusals import refused
 
 from netlab.errors import BadInput

@@ -6,9 +6,8 @@ import errno
 import resource
 
 import pytest
-
-from .conftest import MTU, SACK, begun, recorded, statuses
-from .faults import Faults, missing
+from native.tuning.conftest import MTU, SACK, begun, recorded, statuses
+from native.tuning.faults import Faults, missing
 
 TIMEOUT = "knob=defer name=gro_flush_timeout interface=v0"
 CHECKSUM = "knob=feature name=tx-checksum interface=v0"

@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
-from faults.site import ADDRESSES, Site, run, until
+from e2e.faults.fault_site import ADDRESSES, Site, run, until
 from forked_controller import Controller
-
-from .guest import CARDS, Guest
-from .image import Image
+from nightly.vm.guest import CARDS, Guest
+from nightly.vm.image import Image
 
 DATA = {card: index for index, card in enumerate(CARDS)}
 FAR_CLOCK = "2031-02-03T04:05:06"

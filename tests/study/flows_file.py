@@ -1,0 +1,40 @@
+"""A study of several flows, as a file."""
+
+from __future__ import annotations
+
+import yaml
+
+from netlab.experiment.conditions import context_of
+from netlab.study import schedule
+from netlab.study.keys import provenance_key
+
+PAIR = [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4, "start_s": 2.0}]
+
+
+def written(tmp_path, entries=PAIR, **more):
+    """A stranger's file with unequal flows on a slow path."""
+    group = {"name": "late", "path": "slow", "sender": "a", "flows": entries}
+    content = {
+        **{"netlab": 1, "name": "late", "title": "Late", "streams": [5]},
+        "hosts": {"a": {"kind": "lab"}, "b": {"kind": "lab"}},
+        "paths": {
+            "slow": {
+                "ends": [{"host": "a"}, {"host": "b"}],
+                "link": {"emulator": {"rtt_ms": 20.0, "rate_Mbps": 20.0}},
+            }
+        },
+        "groups": [{**group, **more.pop("group", {})}],
+        "timing": {"seconds": 6.0, "warmup_s": 1.0, "rounds": 1},
+        **more,
+    }
+    file = tmp_path / "late.yml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    return file
+
+
+def keys_of(study) -> set[str]:
+    found = {"kernel": "6.1", "mtu_B": 1500, "found": {}, "generators": {}}
+    visit = schedule.rounds(study)[0][0]
+    ends = {end.host: found for end in study.path(visit.link).ends}
+    context = context_of(study, visit, ends, None)
+    return {provenance_key(study, visit, run, context) for run in visit.runs}
