@@ -187,30 +187,3 @@ def test_the_help_and_the_docs_have_the_same_exit_codes():
     docs = (guide.DOCS / "commands.md").read_text()
     codes = re.findall(r"^    (\d(?!\d)|128 \+ n) +", CliRunner().invoke(main, ["-h"]).output, re.M)
     assert codes and codes == re.findall(r"^\| (\d(?!\d)|128 \+ n) \|", docs, re.M)
-
-
-# ``netlab guide`` shows a page of the documentation, and refuses an unknown one.
-
-
-@pytest.mark.parametrize(
-    ("words", "title"),
-    [
-        ((), "Guide"),
-        (("columns",), "Flags and columns"),
-        (("study.md",), "Writing a study"),
-        (("PROTOCOL",), "protocol"),
-    ],
-)
-def test_a_page_is_shown_without_its_markup(words, title):
-    done = CliRunner().invoke(main, ["guide", *words], env={"COLUMNS": "100"})
-    assert done.exit_code == 0, done.output
-    assert title in "\n".join(done.stdout.splitlines()[:4])
-    assert "\n# " not in done.stdout and "```" not in done.stdout and "\x1b" not in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 100
-
-
-def test_another_word_is_refused_with_the_names_of_the_pages():
-    done = CliRunner().invoke(main, ["guide", "columms"])
-    assert done.exit_code == 2 and "E-CLI-034" in done.stderr
-    for page in guide.DOCS.glob("*.md"):
-        assert page.stem in done.stderr

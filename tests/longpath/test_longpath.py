@@ -8,26 +8,17 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import synthetic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_path import STEP_S, intervals_of, trace_of, windows
 
-from netlab.analysis.measured import load_measured
-from netlab.analysis.own_report import own_report
-from netlab.analysis.shares import rates_over_time, stack_of_stream
+from netlab.analysis.shares import stack_of_stream
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
-from netlab.errors import NetlabError
-from netlab.longpath.analysis import samples_of, single_changes
-from netlab.longpath.fairness import fairness
+from netlab.longpath.analysis import single_changes
 from netlab.longpath.recovery import beside_law, law_growth, recoveries, recovery
 from netlab.longpath.series import (
-    MOST_POINTS,
-    QUANTITIES,
     batched_interval,
     carried,
-    seconds_mean,
-    thinned,
 )
 from netlab.longpath.slow_start import after_slow_start, slow_start
 
@@ -128,38 +119,6 @@ def test_runs_that_differ_in_one_setting_are_found_and_others_are_not():
     assert pairs.iloc[1]["to_level"] == "32 M/128 M"
 
 
-# Shares are those of a run's flows.
-
-
-def two(first_Mbps, second_Mbps) -> pd.DataFrame:
-    rates = np.ones((2, 100)) * [[first_Mbps], [second_Mbps]]
-    return pd.concat(intervals_of(rate, warmup_s=2.0, stream=n) for n, rate in enumerate(rates))
-
-
-def test_shares_over_time_are_running_means_of_each_flow():
-    frame = two(300.0, 100.0)
-    over = rates_over_time(frame, rtt_s=0.03)
-    assert over[0].to_numpy() == pytest.approx(300.0)
-    assert over[1].to_numpy() == pytest.approx(100.0)
-    assert over["jain"].to_numpy() == pytest.approx(400**2 / (2 * (300**2 + 100**2)))
-    assert over.index[0] == pytest.approx(1.0)
-    assert rates_over_time(frame, rtt_s=0.5).index[0] == pytest.approx(2.5)
-    assert rates_over_time(frame.head(3), rtt_s=0.03).empty
-
-
-def test_a_run_of_two_flows_has_its_index_in_the_window_and_each_flows_stack():
-    runs = pd.DataFrame({"run_id": ["r", "alone"], "streams": [2, 1], "congestion": "fast+reno"})
-    frame = two(400.0, 100.0)
-    # before the window the other had everything
-    frame.loc[(frame["stream"] == 0) & ~frame["in_window"], "bytes"] = 0
-    t_s = STEP_S * np.arange(101)
-    (row,) = fairness(runs, frame, trace_of(np.ones(101), t_s, rtt_s=0.03)).to_dict("records")
-    assert row["flows"] == ["FAST", "Reno"]
-    assert row["flows_Mbps"] == pytest.approx([400.0, 100.0])
-    assert row["jain_of_means"] == pytest.approx(500**2 / (2 * (400**2 + 100**2)))
-    assert 0.5 < row["jain"] < 1 and row["half_width"] >= 0
-
-
 # Remaining share, growth and recovery time are found for windows that follow a law.
 
 LOSS_S = 4.0
@@ -220,66 +179,3 @@ def test_every_run_with_a_forced_loss_has_a_row():
     assert found.iloc[0]["stack"] == "Reno"
     assert found.iloc[0]["recovery_s"] == pytest.approx(150 * 0.05, rel=0.1)
     assert recoveries(runs.drop(columns="forced_loss_s"), traces).empty
-
-
-# A study of a long path is loaded by part, with series on common axes.
-
-
-def test_the_parts_have_the_studys_runs_in_its_order(lp):
-    assert lp.part("comparison")["label"].tolist() == [
-        *("Reno", "Reno", "HighSpeed", "HighSpeed"),
-        *("Scalable", "Scalable", "FAST", "FAST"),
-    ]
-    assert lp.part("fairness (scaled down)")["label"].tolist() == [
-        *("Reno and Reno", "HighSpeed and HighSpeed", "Scalable and Scalable", "FAST and FAST"),
-        *("HighSpeed and Reno", "Scalable and Reno", "FAST and Reno"),
-    ]
-    assert sorted(lp.part("memory")["label"]) == [
-        "FAST with memory settings, buffer_B 0",
-        "FAST with memory settings, buffer_B 0",
-        "FAST with memory settings, buffer_B 41943040",
-    ]
-    assert lp.part("comparison", 1500)["mtu_B"].unique().tolist() == [1500]
-    assert len(lp.part("configurations")) == 10
-    assert len(lp.part("transfer")) and not len(lp.part("fairness"))
-    assert lp.short
-    assert lp.rtt_ms("wide-area") == pytest.approx(183.022)
-
-
-def test_a_run_has_every_quantity_over_time(lp):
-    run = lp.part("comparison").iloc[0].to_dict()
-    series = lp.series(run)
-    assert set(series) == set(QUANTITIES)
-    assert all(len(frame) for frame in series.values())
-    assert series["rtt"]["value"].unique() == pytest.approx([183.022])
-    two = lp.part("fairness (scaled down)").iloc[0].to_dict()
-    assert set(lp.series(two)["goodput"]["stream"]) == {0, 1}
-    assert lp.shares(two)["jain"].iloc[-1] == pytest.approx(1.0)
-
-
-def test_long_lines_are_thinned_and_keep_their_mean():
-    samples = pd.DataFrame({"t_s": np.arange(6000) / 10, "stream": 0, "value": np.arange(6000)})
-    few = thinned(samples)
-    assert len(few) == MOST_POINTS
-    assert few["value"].mean() == pytest.approx(samples["value"].mean())
-    assert thinned(samples.head(10))["value"].tolist() == list(range(10))
-
-
-def test_means_of_a_second_end_with_it_however_late_its_last_sample():
-    """The last sample of a run is late by microseconds, one on a busy processor by more."""
-    samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
-    assert seconds_mean(samples).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
-    assert seconds_mean(samples.head(25)).to_numpy().tolist()[-1] == [2.5, 9]
-    assert seconds_mean(samples.head(24)).to_numpy().tolist() == [[1, 1], [2, 2]]
-    assert seconds_mean(samples.head(3)).to_numpy().tolist() == [[0.3, 1]]
-    late = samples.assign(t_s=samples["t_s"] + np.tile([0.0004, 0.02], 15))
-    assert seconds_mean(late).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
-
-
-def test_the_slac_study_is_that_one_alone_and_others_have_no_traces_to_read(tmp_path, lp):
-    synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
-    other = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
-    assert own_report(other) is None
-    assert own_report(lp.measured) is not None
-    with pytest.raises(NetlabError, match="trace: true"):
-        samples_of(other)

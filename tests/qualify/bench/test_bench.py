@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
-import pandas as pd
-import pytest
-
-from netlab.errors import BadInput, NetlabError
 from netlab.qualify.bench import (
     QUICK,
     VARIANTS,
     Matrix,
     Variant,
-    choose,
-    directory_of,
-    find_tools,
     heats_study,
     rounds_study,
 )
-from netlab.results import store as results_store
 from netlab.study.schedule import run_s, visits
 from netlab.units import MIB
 
@@ -111,123 +101,3 @@ def test_a_tool_is_left_out_of_cells_beyond_its_streams():
     assert names - beyond == {"iperf3", "nuttcp"}
     alone = rounds_study(replace(ONE, streams=(200,)), ("iperf3",), {})
     assert {cell[0] for cell in cells_of(alone)} == {"gensink", "plain"}
-
-
-# Heats choose the variant with the highest median; a failed one loses.
-
-KEY = ("best", "on", 1500, 4)
-
-
-def heats(rates: dict[str, list[float]], contender: str = "gensink") -> pd.DataFrame:
-    cell = dict(zip(("mode", "offloads", "mtu_B", "streams"), KEY, strict=True))
-    return pd.DataFrame(
-        [
-            {**cell, "contender": contender, "variant": label, "goodput_MBps": rate}
-            for label, some in rates.items()
-            for rate in some
-        ]
-    )
-
-
-@pytest.mark.parametrize(
-    ("copy", "splice", "best"),
-    [
-        # the median, not the highest heat
-        ([9000.0, 1000.0, 1100.0], [2000.0, 2100.0, 1900.0], "splice/discard 1 MiB"),
-        ([1000.0, 1100.0], [float("nan")] * 2, "copy/discard 1 MiB"),
-        ([1000.0, 1100.0], [float("nan"), 1200.0], "splice/discard 1 MiB"),
-        # of a contender whose heats all failed the first one
-        ([float("nan")], [float("nan")], "copy/discard 1 MiB"),
-    ],
-)
-def test_the_variant_with_the_highest_median_is_chosen(copy, splice, best):
-    found = choose(heats({"splice/discard 1 MiB": splice, "copy/discard 1 MiB": copy}))
-    assert found == {(*KEY, "gensink"): best}
-
-
-def test_each_contender_and_cell_chooses_for_itself():
-    first, last = "copy/copy 1 MiB", "copy/copy 128 KiB"
-    frames = [
-        heats({first: [2.0], last: [1.0]}, "nuttcp"),
-        heats({first: [1.0], last: [2.0]}, "iperf2"),
-        heats({first: [1.0], last: [2.0]}, "nuttcp").assign(streams=1),
-    ]
-    assert choose(pd.concat(frames)) == {
-        (*KEY, "nuttcp"): first,
-        (*KEY, "iperf2"): last,
-        (*KEY[:3], 1, "nuttcp"): last,
-    }
-
-
-# The external tools are found on PATH or where the user says.
-
-
-def program(directory: Path, name: str) -> Path:
-    path = directory / name
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
-    return path
-
-
-def test_tools_are_found_on_path_and_by_their_variables(tmp_path):
-    (tmp_path / "bin").mkdir()
-    program(tmp_path / "bin", "iperf3")
-    newer = program(tmp_path, "my-nuttcp")
-    environment = {"PATH": str(tmp_path / "bin"), "NETLAB_NUTTCP": str(newer)}
-    assert find_tools(environment=environment) == ["iperf3", "nuttcp"]
-    assert find_tools(("nuttcp",), environment) == ["nuttcp"]
-    assert find_tools(("iperf3",), dict(os.environ)) == ["iperf3"]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "more", "where"),
-    [
-        (("iperf9",), {}, "iperf9"),
-        (("iperf2",), {}, "NETLAB_IPERF2"),
-        ((), {"NETLAB_IPERF3": "/nowhere/iperf3"}, "NETLAB_IPERF3"),
-    ],
-)
-def test_a_tool_that_is_asked_for_and_not_there_is_bad_input(tmp_path, wanted, more, where):
-    with pytest.raises(BadInput, match=where):
-        find_tools(wanted, {"PATH": str(tmp_path), **more})
-
-
-def test_without_a_tool_there_is_nothing_to_compare_with(tmp_path):
-    with pytest.raises(NetlabError, match="no tool"):
-        find_tools(environment={"PATH": str(tmp_path)})
-
-
-def test_only_a_benchmark_that_was_ended_early_goes_on(tmp_path):
-    assert directory_of(tmp_path) is None
-    (old := tmp_path / "2026-01-05T100000Z").mkdir()
-    assert directory_of(tmp_path) == old
-    (old / "bench-ratios.csv").touch()
-    assert directory_of(tmp_path) is None
-    (new := tmp_path / "2026-01-05T100001Z").mkdir()
-    assert directory_of(tmp_path) == new
-
-
-def test_a_benchmark_goes_on_in_a_directory_of_its_own_alone(tmp_path):
-    """`--out` may have photographs, links and newer folders of other programs beside it."""
-    photographs = tmp_path / "zz-photographs"
-    photographs.mkdir()
-    (photographs / "2026.jpg").write_bytes(b"")
-    dated = tmp_path / "2099-01-01T000000Z"
-    dated.mkdir()
-    (dated / "2099.jpg").write_bytes(b"")
-    assert directory_of(tmp_path) is None
-    own = tmp_path / "2026-11-29T081500Z"
-    (own / "heats").mkdir(parents=True)
-    (tmp_path / "2098-01-01T000000Z").symlink_to(own)
-    for at, held in enumerate(("runs/march.parquet", "campaigns/spring.md", "heats/oven.txt")):
-        file = tmp_path / f"2097-01-01T00000{at}Z" / held
-        file.parent.mkdir(parents=True)
-        file.write_text("of a runner, a campaigner and a cook")
-    campaign = results_store.CampaignLog("20970101T000000Z", "", "", "another", "", "0.1.0")
-    results_store.write_log(tmp_path / "2096-01-01T000000Z", campaign)
-    assert directory_of(tmp_path) == own
-    results_store.write_log(own / "heats", replace(campaign, study="bench"))
-    (own / "heats" / "runs").mkdir()
-    assert directory_of(tmp_path) == own
-    (own / "bench-ratios.csv").touch()
-    assert directory_of(tmp_path) is None

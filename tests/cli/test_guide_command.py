@@ -1,0 +1,33 @@
+"""``netlab guide`` shows a page of the documentation, and refuses an unknown one."""
+
+from __future__ import annotations
+
+import guide
+import pytest
+from click.testing import CliRunner
+
+from netlab.cli import main
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ((), "Guide"),
+        (("columns",), "Flags and columns"),
+        (("study.md",), "Writing a study"),
+        (("PROTOCOL",), "protocol"),
+    ],
+)
+def test_a_page_is_shown_without_its_markup(words, title):
+    done = CliRunner().invoke(main, ["guide", *words], env={"COLUMNS": "100"})
+    assert done.exit_code == 0, done.output
+    assert title in "\n".join(done.stdout.splitlines()[:4])
+    assert "\n# " not in done.stdout and "```" not in done.stdout and "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_another_word_is_refused_with_the_names_of_the_pages():
+    done = CliRunner().invoke(main, ["guide", "columms"])
+    assert done.exit_code == 2 and "E-CLI-034" in done.stderr
+    for page in guide.DOCS.glob("*.md"):
+        assert page.stem in done.stderr

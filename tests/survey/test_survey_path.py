@@ -1,0 +1,167 @@
+"""Two interfaces are a path if each reaches the other's address and a TCP connection passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from refusals import refused
+
+from netlab.errors import NetlabError, RunError
+from netlab.hosts import stack
+from netlab.hosts.host import Completed
+from netlab.survey import probe
+from netlab.survey.paths import find_paths, joined
+from netlab.survey.surveyed import Address, HostSurvey, Interface
+
+
+def card(name: str, *addresses: str, **more) -> Interface:
+    found = (Address.of(text.partition("/")[0], text) for text in addresses)
+    return Interface(name, tuple(one for one in found if one), **more)
+
+
+def host(name: str, *cards: Interface, ssh: str = "") -> HostSurvey:
+    return HostSurvey(name, ssh_address=ssh, interfaces=cards)
+
+
+@dataclass
+class Pinging:
+    """A host on which pings between some addresses come back."""
+
+    survey: HostSurvey
+    answers: dict[tuple[str, str], str]
+    routes: dict[str, str] = field(default_factory=dict)
+
+    def run(self, argv, **_):
+        what, words = argv[3], argv[4:]
+        if what == "route":
+            out = f"{words[0]} via 192.0.2.254 dev eth0 src {self.routes.get(words[0], '')}"
+        else:
+            times = self.answers.get((words[0], words[1]))
+            out = f"rtt min/avg/max/mdev = 0.01/{times}/0.09/0.02 ms" if times else ""
+        return Completed(tuple(argv), out, "", 0 if out else 1)
+
+
+@dataclass
+class Connecting:
+    """Connects between some addresses, by TCP."""
+
+    carried: set[tuple[str, str]]
+
+    def rtt_ms(self, ends):
+        addresses = ends[0].address, ends[1].address
+        if addresses not in self.carried:
+            raise RunError("refused", reason="refused", code="E-MEASURE-002")
+        return TCP_RTT_ms
+
+
+TCP_RTT_ms = 7.0
+
+
+def found(left, right, answers, *, data=None, routes=({}, {}), pings=True):
+    hosts = tuple(
+        Pinging(survey, answers if pings else {}, way)
+        for survey, way in zip((left, right), routes, strict=True)
+    )
+    return [
+        ((path.ends[0].address, path.ends[1].address), path.rtt_ms, path.routed)
+        for path in find_paths(hosts, (left, right), Connecting(set(answers)), data)
+    ]
+
+
+LEFT = host(
+    "left",
+    card("eth0", "192.0.2.10/24", speed_Mbps=1000),
+    card("eth2", "198.18.0.1/31", speed_Mbps=25_000),
+    card("eth3", "203.0.113.1/24", up=False),
+    card("docker0", "172.17.0.1/16"),
+    ssh="192.0.2.10",
+)
+RIGHT = host(
+    "right",
+    card("eth0", "192.0.2.11/24", speed_Mbps=1000),
+    card("eth4", "198.18.0.0/31", speed_Mbps=25_000),
+    card("eth5", "203.0.113.2/24"),
+    card("docker0", "172.17.0.1/16"),
+    ssh="192.0.2.11",
+)
+BOTH = {("198.18.0.1", "198.18.0.0"): "0.05", ("192.0.2.10", "192.0.2.11"): "0.4"}
+
+
+def two(left: list[str], right: list[str], ssh=("", "")) -> tuple[HostSurvey, ...]:
+    """Hosts with a card for each address."""
+    sides = zip(("left", "right"), (left, right), ssh, strict=True)
+    return tuple(host(name, *(card(a, a) for a in cards), ssh=to) for name, cards, to in sides)
+
+
+DATA, SSH = BOTH
+ROUTED = ("192.0.2.10", "198.51.100.7")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "answers", "more", "expected"),
+    [
+        # the path of SSH is the last
+        ((LEFT, RIGHT), BOTH, {}, [(DATA, 0.05, False), (SSH, 0.4, False)]),
+        # a link without an answer is none
+        ((LEFT, RIGHT), {SSH: "0.4"}, {}, [(SSH, 0.4, False)]),
+        # an interface is in one path only
+        (
+            two(["192.0.2.1/24", "192.0.2.2/24"], ["192.0.2.3/24", "192.0.2.4/24"]),
+            {(f"192.0.2.{ours}", f"192.0.2.{theirs}"): "1" for ours in (1, 2) for theirs in (3, 4)},
+            {},
+            [(("192.0.2.1", "192.0.2.3"), 1.0, False), (("192.0.2.2", "192.0.2.4"), 1.0, False)],
+        ),
+        # IPv6 is taken where there is no IPv4
+        (
+            two(["2001:db8::1/64"], ["2001:db8::2/64"]),
+            {("2001:db8::1", "2001:db8::2"): "1"},
+            {},
+            [(("2001:db8::1", "2001:db8::2"), 1.0, False)],
+        ),
+        # hosts of different networks are joined by the route between them
+        (
+            two(["192.0.2.10/24"], ["198.51.100.7/24"], ROUTED),
+            {ROUTED: "18.5"},
+            {"routes": ({ROUTED[1]: ROUTED[0]}, {ROUTED[0]: ROUTED[1]})},
+            [(ROUTED, 18.5, True)],
+        ),
+        # given addresses are taken also through a router
+        (
+            (LEFT, RIGHT),
+            {("192.0.2.10", "198.18.0.0"): "3"},
+            {"data": ("192.0.2.10", "198.18.0.0")},
+            [(("192.0.2.10", "198.18.0.0"), 3.0, True)],
+        ),
+    ],
+)
+def test_the_paths_of_two_hosts_are_those_that_carry_tcp(hosts, answers, more, expected):
+    assert found(*hosts, answers, **more) == expected
+    without = [(ends, TCP_RTT_ms, routed) for ends, _, routed in expected]
+    assert found(*hosts, answers, **more, pings=False) == without
+
+
+def test_a_point_to_point_address_reaches_its_peer_only():
+    peer = Interface("a", tuple(filter(None, [Address.of("192.0.2.1", "192.0.2.9/32")])))
+    back = Interface("c", tuple(filter(None, [Address.of("192.0.2.9", "192.0.2.1/32")])))
+    other = card("d", "192.0.2.7/24")
+    (pair,) = joined(host("left", peer), host("right", back, other))
+    assert [end.interface.name for end in pair] == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        (None, "E-SURVEY-001", r"eth3 203\.0\.113\.1 \(down\)"),
+        (("198.18.0.1", "198.18.0.0"), "E-SURVEY-001", "no TCP connection"),
+        (("203.0.113.1", "203.0.113.2"), "E-SURVEY-001", r"\n\| 203.* and 203.*: refused"),
+        (("192.0.2.99", "198.18.0.0"), "E-SURVEY-002", "left: no interface has the address"),
+    ],
+)
+def test_no_connection_or_no_such_address_lists_the_addresses(data, code, said):
+    with refused(NetlabError, code, match=said):
+        found(LEFT, RIGHT, {}, data=data)
+
+
+def test_a_survey_reads_the_stack_of_interfaces_as_facts_do():
+    assert stack.SCRIPT in probe.SCRIPT
