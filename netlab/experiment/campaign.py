@@ -27,7 +27,7 @@ from netlab.errors import BadInput, NetlabError, PathLost
 from netlab.experiment.adaptive import Look, disturbed, failed, held_up, look, next_lot
 from netlab.experiment.conditions import conditions_of
 from netlab.experiment.endpoint import host_facts, study_lab
-from netlab.experiment.path import contradiction
+from netlab.experiment.path_bus import contradiction
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths

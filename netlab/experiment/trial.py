@@ -14,7 +14,8 @@ from netlab import core
 from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
 from netlab.experiment.endpoint import Endpoint
-from netlab.experiment.path import Copies, path_bus
+from netlab.experiment.memory_copy import Copies
+from netlab.experiment.path_bus import path_bus
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.host import whole_number
 from netlab.hosts.path import PathCheck, probe_path

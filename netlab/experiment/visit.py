@@ -14,7 +14,7 @@ import pandas as pd
 from netlab.errors import HostError, NetlabError, RunError, TuningError
 from netlab.experiment.conditions import context_of
 from netlab.experiment.endpoint import Endpoint, open_endpoints, tuned_ends
-from netlab.experiment.path import Copies
+from netlab.experiment.memory_copy import Copies
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.trial import Emulation, Trials, side_of
 from netlab.experiment.watcher import RunDone

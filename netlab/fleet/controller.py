@@ -10,36 +10,27 @@ import signal
 import socket
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from netlab.errors import NetlabError, printable
 from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import take, write_json
+from netlab.fleet.batches import BATCH_S
 from netlab.fleet.job import (
     CAMPAIGN,
     JOBS_LOCK,
     clear_failures,
     end_with_parent,
-    failures,
     log_event,
     read_campaign,
     read_events,
 )
-from netlab.fleet.plan import (
-    BATCH_S,
-    DONE,
-    FAILED,
-    FOLDER,
-    FleetPlan,
-    engine_argv,
-    require_engine,
-    write_workflow,
-)
+from netlab.fleet.plan import FOLDER, FleetPlan
+from netlab.fleet.workflow import engine_argv, require_engine, write_workflow
 
 LOCK, LOG = ".lock", "engine.log"
 LOG_LINES = 10
@@ -210,7 +201,7 @@ def wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
             time.sleep(0.05)
 
 
-def _is_locked(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     try:
         with open_regular(path) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -219,109 +210,3 @@ def _is_locked(path: Path) -> bool:
     except OSError:
         return False
     return False
-
-
-# The state of a fleet: jobs, hosts and the time that is left, from its files alone.
-
-HEADS = ("host", "state", "done", "running", "failed", "left", "last failure")
-
-
-class HostState(NamedTuple):
-    host: str
-    word: str
-    done: int
-    running: int
-    failed: int
-    left: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class FleetStatus:
-    jobs: int
-    done: int
-    running: int
-    failed: int
-    is_alive: bool
-    remaining_s: float | None
-    hosts: tuple[HostState, ...]
-
-    @property
-    def sentence(self) -> str:
-        skipped = sum(host.word == "skipped" for host in self.hosts)
-        counts = {"running": self.running, "failed": self.failed, "hosts skipped": skipped}
-        parts = [f"{self.done} of {self.jobs} jobs done"]
-        parts += [f"{count} {word}" for word, count in counts.items() if count]
-        if self.done == self.jobs:
-            return parts[0]
-        if not self.is_alive:
-            parts.append("no controller runs")
-        elif self.remaining_s is not None:
-            parts.append(f"about {self.remaining_s / 60:.0f} min left")
-        return ", ".join(parts)
-
-    def _repr_html_(self) -> str:
-        # pandas, which the controller of a fleet does not need
-        import pandas as pd
-
-        from netlab.files.tables import Table
-
-        frame = pd.DataFrame(self.hosts, columns=[*HEADS]).set_index("host")
-        return Table(frame, self.sentence)._repr_html_()
-
-
-def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> FleetStatus:
-    alive, limit, number = _is_locked(plan.folder / LOCK), 0, 0
-    if (plan.folder / LOCK).exists():
-        campaign = read_campaign(plan.folder)
-        limit, number = campaign["skip_after"], campaign["number"]
-    running, first_s, done_now, reasons = _happened(plan.folder, number)
-    counts: dict[str, Counter[str]] = {name: Counter() for name in plan.hosts}
-    total: Counter[str] = Counter()
-    for job in plan.jobs:
-        state = (plan.result(job) or {}).get("status", "left")
-        if alive and job.job_id in running and state != DONE:
-            state = "running"
-        for count in (total, *(counts[host] for host in job.pair)):
-            count[state] += 1
-
-    def of_host(host: str, each: Counter[str]) -> HostState:
-        word = "waiting" if each["left"] or each[FAILED] else "done"
-        word = "measuring" if each["running"] else word
-        if alive and failures(plan.folder, host) >= limit:
-            word = "skipped"
-        numbers = (each[DONE], each["running"], each[FAILED], each["left"])
-        return HostState(host, word, *numbers, reasons.get(host, "") if each[FAILED] else "")
-
-    left = len(plan.jobs) - total[DONE]
-    speed = done_now / max(clock() - first_s, 1e-3)
-    return FleetStatus(
-        jobs=len(plan.jobs),
-        done=total[DONE],
-        running=total["running"],
-        failed=total[FAILED],
-        is_alive=alive,
-        remaining_s=left / speed if alive and speed else None,
-        hosts=tuple(of_host(host, each) for host, each in counts.items()),
-    )
-
-
-def _happened(folder: Path, number: int) -> tuple[set[str], float, int, dict[str, str]]:
-    """Running jobs, the campaign's first moment, jobs done in it, and hosts' last failures."""
-    running: set[str] = set()
-    reasons: dict[str, str] = {}
-    first_s, done = 0.0, 0
-    for event in read_events(folder):
-        kind = event["event"]
-        if kind == "campaign_started" and event["number"] == number:
-            first_s = event["at_s"]
-        if kind == "job_failed":
-            reasons |= dict.fromkeys(event["hosts"], event["message"].split("\n")[0])
-        if event.get("lease") != number:
-            continue
-        if kind == "job_started":
-            running.add(event["job"])
-        elif kind in ("job_done", "job_failed", "job_stopped"):
-            running.discard(event["job"])
-            done += kind == "job_done"
-    return running, first_s, done, reasons

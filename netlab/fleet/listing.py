@@ -13,9 +13,9 @@ from netlab.cli import options
 from netlab.files import paths
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
-from netlab.fleet.controller import HEADS
 from netlab.fleet.links import asymmetric
 from netlab.fleet.records import Stores, stores_below
+from netlab.fleet.status import HEADS
 from netlab.fleet.view import Fleet
 
 

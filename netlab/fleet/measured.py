@@ -16,8 +16,9 @@ from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import run_visit
 from netlab.experiment.watcher import Watcher
 from netlab.files.writing import read_json, write_json
-from netlab.fleet.inventory import Pair
-from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, PairEnds, pair_id, pair_study
+from netlab.fleet.pair_study import PairEnds, pair_study
+from netlab.fleet.pairs import Pair
+from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, pair_id
 from netlab.hosts.agent import HostLease, LeaseRefused
 from netlab.measure.exchange import silent_host
 from netlab.study import Study, schedule

@@ -13,15 +13,12 @@ from rich.text import Text
 
 from netlab.cli import options
 from netlab.files import paths
-from netlab.fleet.controller import (
-    FleetOptions,
-    controlling,
-    fleet_status,
-    open_campaign,
-    run_fleet,
-)
-from netlab.fleet.inventory import load_inventory, pairs_of, rounds_of
-from netlab.fleet.plan import FleetPlan, make_plan, require_engine, write_workflow
+from netlab.fleet.controller import FleetOptions, controlling, open_campaign, run_fleet
+from netlab.fleet.inventory import load_inventory
+from netlab.fleet.pairs import pairs_of, rounds_of
+from netlab.fleet.plan import FleetPlan, make_plan
+from netlab.fleet.status import fleet_status
+from netlab.fleet.workflow import require_engine, write_workflow
 from netlab.study import Study
 
 

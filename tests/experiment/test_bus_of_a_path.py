@@ -6,7 +6,7 @@ import pytest
 import yaml
 from synthetic import FOREIGN
 
-from netlab.experiment.path import contradiction
+from netlab.experiment.path_bus import contradiction
 from netlab.experiment.trial import setting_of
 from netlab.study import Study, load
 

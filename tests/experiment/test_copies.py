@@ -9,7 +9,7 @@ import pytest
 import yaml
 from synthetic import FOREIGN
 
-from netlab.experiment.path import FILE, Copies
+from netlab.experiment.memory_copy import FILE, Copies
 from netlab.hosts.host import Completed
 from netlab.results.store import folder
 from netlab.study import load, schedule

@@ -8,12 +8,9 @@ import yaml
 from fleet_study import TEMPLATE
 
 from netlab.files.writing import write_json
-from netlab.fleet.inventory import FleetHost, Inventory, pairs_of
-from netlab.fleet.plan import (
-    DONE,
-    FleetPlan,
-    make_plan,
-)
+from netlab.fleet.inventory import FleetHost, Inventory
+from netlab.fleet.pairs import pairs_of
+from netlab.fleet.plan import DONE, FleetPlan, make_plan
 from netlab.study import load
 
 SACK = {"knobs": [{"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": 0}]}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import BadInput
-from netlab.fleet.inventory import Inventory, pairs_of, ring, rounds_of
+from netlab.fleet.inventory import Inventory
+from netlab.fleet.pairs import pairs_of, ring, rounds_of
 
 counts = st.integers(min_value=2, max_value=40)
 

@@ -13,19 +13,11 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import BadInput, NetlabError
+from netlab.fleet.batches import batches
 from netlab.fleet.inventory import FleetHost, Inventory
-from netlab.fleet.plan import (
-    FAILED,
-    FleetJob,
-    FleetVisit,
-    batches,
-    make_plan,
-    pair_study,
-    read_plan,
-    require_engine,
-    resource,
-    write_workflow,
-)
+from netlab.fleet.pair_study import pair_study
+from netlab.fleet.plan import FAILED, FleetJob, FleetVisit, make_plan, read_plan
+from netlab.fleet.workflow import require_engine, resource, write_workflow
 from netlab.study import load, schedule
 
 CABLE = {"ends": [{"host": "left"}, {"host": "right"}]}

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from fleet_effects import EFFECTS, SLOW_HOST, fleet_runs
 
-from netlab.fleet.links import link_cells, links, outlying_hosts
+from netlab.fleet.links import link_cells, links
+from netlab.fleet.outlying_hosts import outlying_hosts
 
 FLEETS = 120
 

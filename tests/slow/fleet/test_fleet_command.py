@@ -15,8 +15,9 @@ from fleet_study import TEMPLATE
 from netlab.cli import main
 from netlab.errors import NetlabError
 from netlab.fleet import controller
-from netlab.fleet.controller import FleetOptions, controlling, fleet_status, run_fleet
+from netlab.fleet.controller import FleetOptions, controlling, run_fleet
 from netlab.fleet.plan import read_plan
+from netlab.fleet.status import fleet_status
 from netlab.study import load
 
 INVENTORY = "[rack1]\nn[1:4]\n[rack2]\nn[5:6]\n"

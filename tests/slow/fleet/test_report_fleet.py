@@ -12,7 +12,8 @@ from refusals import refused
 
 from netlab.errors import BadInput, NetlabError
 from netlab.fleet.charts import slow_links
-from netlab.fleet.links import asymmetric_pairs, host_links, link_cells, links, outlying_hosts
+from netlab.fleet.links import asymmetric_pairs, host_links, link_cells, links
+from netlab.fleet.outlying_hosts import outlying_hosts
 from netlab.fleet.site import FleetResults, build_fleet_site
 from netlab.report.tables import Sentence
 
