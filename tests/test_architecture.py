@@ -132,6 +132,44 @@ def test_no_module_imports_itself_by_way_of_others():
         pytest.fail(" <- ".join(error.args[1]))
 
 
+DEFERRED_BY_THE_FACE = tuple(
+    f"netlab.{part}"
+    for part in ("charts", "report", "experiment", "face", "congestion", "files", "notebooks")
+)
+"""Parts of charts, reports and campaigns: `import netlab` shows results without Matplotlib, fabric
+and papermill, which these load (tests/face/test_face_names.py)."""
+
+
+def imports_in_functions(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    return [
+        node
+        for function in ast.walk(tree(path))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+
+def test_an_import_in_a_function_says_what_it_defers():
+    """A comment on its line, or above the imports that it is one of."""
+    wrong, seen = [], 0
+    for path in PACKAGE:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in imports_in_functions(path):
+            seen += 1
+            name = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+            if part_of(path) == "face" and name.startswith(DEFERRED_BY_THE_FACE):
+                continue
+            number, is_explained = node.lineno - 1, "#" in lines[(node.end_lineno or 0) - 1]
+            while not is_explained and lines[number].lstrip()[:5] in ("", "from ", "impor"):
+                number -= 1
+                is_explained = lines[number].lstrip().startswith("#")
+            if not is_explained:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert seen > 20
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_core_imports_no_wing():
     """Imports in functions and for types count, too, but for the types of netlab's own names."""
     found = {

@@ -96,6 +96,7 @@ def offer() -> None:
     known = getattr(getattr(shell, "Completer", None), "custom_matchers", None)
     if known is None or any(hasattr(one, "of_netlab") for one in known):
         return
+    # loaded where IPython runs alone
     from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 
     @context_matcher()

@@ -22,6 +22,7 @@ from netlab.face.stored import Concatenated, StoredResults, own_or_example, sour
 from netlab.files import paths
 from netlab.files.tables import Table
 from netlab.report import compare as tables
+from netlab.report.tables import Tables, groups, summary
 
 if TYPE_CHECKING:
     from netlab.analysis.compare import Compared
@@ -645,7 +646,6 @@ class Results(StoredResults):
 
     def _tables(self) -> Tables:
         from netlab.report.gate import banner
-        from netlab.report.tables import Tables, groups, summary
 
         return Tables(tuple(make(self.measured) for make in (banner, summary, groups)))
 

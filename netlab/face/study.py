@@ -14,7 +14,7 @@ from netlab.analysis import printed
 from netlab.errors import NetlabError
 from netlab.face.between import between
 from netlab.face.design import design_table, planned_runs
-from netlab.face.parts import Group, Plan, Tuning
+from netlab.face.parts import Changes, Group, Plan, Tuning, planned_changes
 from netlab.files import paths
 from netlab.files.writing import write_text
 from netlab.study import Study as Design
@@ -287,8 +287,6 @@ class Study:
         >>> sorted(changes.frame["host"].unique())
         ['linux64-a', 'linux64-b']
         """
-        from netlab.face.parts import Changes, planned_changes
-
         return Changes(tuple(planned_changes(self.design, tuning, path)))
 
     def run(

@@ -22,7 +22,6 @@ from netlab.report.page import TEMPLATES, UNCREDITED, Page, anchor, free, script
 from netlab.version import RELEASE
 
 if TYPE_CHECKING:  # over half a second, for pages that are made anew
-    # half a second, where a page was not made before
     from nbconvert import HTMLExporter
 
     from netlab.notebooks.format import nbformat
@@ -51,6 +50,7 @@ def _alt_of(output: dict) -> str:
 @cache
 def _exporter() -> HTMLExporter:
     """The exporter of all notebooks: making one compiles its templates, in half a second."""
+    # half a second, where a page was not made before
     from nbconvert import HTMLExporter
     from traitlets.config import Config
 
