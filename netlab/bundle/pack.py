@@ -40,7 +40,7 @@ from netlab.tuning.profiles import lineage
 from netlab.version import RELEASE
 
 RESULTS, SITE, STUDY, PROVENANCE = "results", "site", "study.yml", "provenance.json"
-TUNINGS, PUBLISHED, OWN, CALIBRATION = "tunings", "published", "notebooks", "calibration"
+TUNINGS, PUBLISHED, OWN_NOTEBOOKS, CALIBRATION = "tunings", "published", "notebooks", "calibration"
 
 FIGURE_MAKERS = ("matplotlib", "nbconvert", "numpy", "pandas", "pyarrow", "scipy", "seaborn")
 """Packages that a figure of the report may depend on; ``uv.lock`` has all."""
@@ -107,7 +107,7 @@ def bundle(
             say(f"netlab: no PDF: {NO_PDF}")
         (work / SITE / MARKER).unlink()
         for source in filter(is_own, notebooks):
-            _copy(source, work / OWN / source.name, copy_plain)
+            _copy(source, work / OWN_NOTEBOOKS / source.name, copy_plain)
         _copy_study(measured, work)
         write_json(work / PROVENANCE, provenance(measured))
         shutil.copyfile(paths.own_file("uv.lock"), work / "uv.lock")

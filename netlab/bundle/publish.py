@@ -28,7 +28,7 @@ from netlab.results.frames import read
 from netlab.study.schedule import slug
 
 INDEX, RUNS = "index.html", f"{FOLDER}/runs.parquet"
-OWN = (MARKER,)
+OWN_FILES = (MARKER,)
 """Files of a site that are not published."""
 
 CONFIDENCE = 0.95
@@ -108,7 +108,9 @@ def publish_sites(
     with scratch("publish") as work:
         pages = PagesRepository(work, repository, branch)
         pages.fetch()
-        in_way = [path for place, site in added.items() for path in pages.replace(place, site, OWN)]
+        in_way = [
+            path for place, site in added.items() for path in pages.replace(place, site, OWN_FILES)
+        ]
         if in_way:
             raise NetlabError(
                 f"{branch} has a file or link where the directory of a report has to be: "
@@ -120,7 +122,7 @@ def publish_sites(
         if not commit:
             return ""
         for place, site in added.items():
-            if other := pages.differing(commit, place, site, OWN):
+            if other := pages.differing(commit, place, site, OWN_FILES):
                 reason = f"{len(other)} files of {site} are not what git stored, first {other[0]}"
                 raise NetlabError(f"{reason}; nothing was pushed", code="E-REPORT-022")
         return pages.push(commit)

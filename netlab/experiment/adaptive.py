@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import LEAST as CELLS_LEAST
-from netlab.analysis.cells import nominal_level, precise, rounds_needed, valid
+from netlab.analysis.cells import LEAST, nominal_level, precise, rounds_needed, valid
 from netlab.measure.flags import INTERFERENCE, LATE_CLOSE, LATE_WATCH
 from netlab.study import Study
 from netlab.study.schedule import VISIT_S, Visit, cell_of, run_s
@@ -65,7 +64,7 @@ def look(
         if not precise(goodputs, precision, level):
             need = rounds_needed(goodputs, precision.half_width_percent, level)
             # a cell without an interval comes first: it needs the rounds that make one
-            needs[cell] = CELLS_LEAST - len(goodputs) if math.isnan(need) else need
+            needs[cell] = LEAST - len(goodputs) if math.isnan(need) else need
     going, cost_s, blocks = set(), 0.0, set()
     for cell in sorted(needs, key=lambda cell: (needs[cell], cell)):
         more_s = (takes_s[cell] + VISIT_S * (planned[cell] not in blocks)) * more_rounds
@@ -78,9 +77,6 @@ def look(
 
 
 # Runs that are measured again, and those that failed.
-
-LEAST = 3
-"""Valid runs that an interval needs."""
 
 EXPLAINED = frozenset({INTERFERENCE, "implausible"})
 """Flags that a load explains: it disturbs a run, and lowers the ceiling measured before it."""

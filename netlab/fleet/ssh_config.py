@@ -7,7 +7,7 @@ from typing import Any
 
 from netlab.errors import BadInput
 
-OWN = Path("~/.ssh/config")
+USER_CONFIG = Path("~/.ssh/config")
 
 
 def from_ssh_config(path: Path) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
     from netlab.hosts.aliases import aliases  # paramiko, which no job needs this early
 
     resolved = aliases(path)
-    if path.expanduser().resolve() == OWN.expanduser().resolve():
+    if path.expanduser().resolve() == USER_CONFIG.expanduser().resolve():
         return {"hosts": {name: {} for name in resolved}}
     hosts = {}
     for name, settings in resolved.items():

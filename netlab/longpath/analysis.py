@@ -24,7 +24,7 @@ from netlab.study.factors import crossed, levels_json, levels_text
 from netlab.study.hosts import LabLink
 from netlab.study.model import factors_of
 
-FACTORS = ("txqueuelen", "memory", "windows")
+HOST_FACTORS = ("txqueuelen", "memory", "windows")
 _MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
@@ -37,14 +37,14 @@ def factors(runs: pd.DataFrame) -> pd.DataFrame:
         memory = "; ".join(" ".join(str(knobs.get(name, "")).split()) for name in _MEMORY)
         windows = f"{window(run.buffer_B)}/{window(receiver_B)}"
         rows.append((run.run_id, run.mtu_B, knobs.get("txqueuelen", ""), memory, windows))
-    return pd.DataFrame(rows, columns=["run_id", "mtu_B", *FACTORS])
+    return pd.DataFrame(rows, columns=["run_id", "mtu_B", *HOST_FACTORS])
 
 
 def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of runs of one MTU that differ in exactly one of :data:`FACTORS`."""
+    """Pairs of runs of one MTU that differ in exactly one of :data:`HOST_FACTORS`."""
     rows = []
     for one, other in combinations(factors(runs).to_dict("records"), 2):
-        changed = [name for name in FACTORS if one[name] != other[name]]
+        changed = [name for name in HOST_FACTORS if one[name] != other[name]]
         if one["mtu_B"] == other["mtu_B"] and len(changed) == 1:
             (name,) = changed
             rows.append((name, one[name], other[name], one["run_id"], other["run_id"]))

@@ -63,7 +63,7 @@ def statement(m: Measured) -> Tables:
     if compared.empty:
         return Tables((Sentence(_nothing(m)),))
     whole = analysis.summary(compared)
-    return Tables(tuple(Sentence(_said(whole, factor)) for factor in analysis.FACTORS))
+    return Tables(tuple(Sentence(_said(whole, factor)) for factor in analysis.STEP_FACTORS))
 
 
 def findings(m: Measured) -> Table | Sentence:

@@ -47,7 +47,7 @@ BAND = (1 + FLUCTUATION) / (1 - FLUCTUATION)
 RISES, FALLS, STAYS = "rises", "falls", "stays"
 UPWARDS = (FALLS, STAYS, RISES)
 
-FACTORS = ("jumbo frames", "stream count", "tuning", "direction")
+STEP_FACTORS = ("jumbo frames", "stream count", "tuning", "direction")
 
 DIRECTIONS = (
     (2, 3, "Linux64 → Linux64 to both directions"),
@@ -139,7 +139,7 @@ def nothing_because(m: Measured) -> str:
 
 
 def steps(cells: pd.DataFrame) -> Iterator[Step]:
-    """Steps that the comparable cells allow, in the order of :data:`FACTORS`."""
+    """Steps that the comparable cells allow, in the order of :data:`STEP_FACTORS`."""
     tunings = [t for t in HEADING_OF_TUNING if (cells["tuning"] == t).any()]
     mtus = sorted(cells["mtu_B"].unique())
     streams = tuple(sorted(cells["streams"].unique()))

@@ -31,7 +31,7 @@ from netlab.units import KIB, MIB, size
 GENSINK, PLAIN = "gensink", "plain"
 """Contender names of netlab's own core: as it sends by itself, and its engine of that name."""
 
-OWN = (GENSINK, PLAIN)
+OWN_CONTENDERS = (GENSINK, PLAIN)
 """Contenders that are not peers: gensink is compared with plain, but plain is never the best peer.
 It shows how much of a ratio comes from gensink's options rather than from the sockets and threads
 that both have in common."""
@@ -119,7 +119,7 @@ class Matrix:
     seed: int = 2003
 
     def streams_of(self, contender: str) -> list[int]:
-        most = LIMITS[contender].streams if contender not in OWN else None
+        most = LIMITS[contender].streams if contender not in OWN_CONTENDERS else None
         return [count for count in self.streams if most is None or count <= most]
 
     def variants(self, contender: str, mode: Mode) -> list[Variant]:
@@ -131,7 +131,7 @@ class Matrix:
     def entries(self, peers: Iterable[str]) -> list[tuple[str, Mode, Variant]]:
         return [
             (name, mode, variant)
-            for name in (*OWN, *peers)
+            for name in (*OWN_CONTENDERS, *peers)
             if self.streams_of(name)
             for mode in self.modes
             for variant in self.variants(name, mode)
@@ -197,7 +197,7 @@ def _group(
     return {
         "name": f"{name} {mode} {variant.label}",
         "path": "bench",
-        "generator": NETLAB if name in OWN else name,
+        "generator": NETLAB if name in OWN_CONTENDERS else name,
         "record_length_B": variant.record_length_B,
         "streams": matrix.streams_of(name),
         "factors": options,

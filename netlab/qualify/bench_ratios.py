@@ -20,7 +20,7 @@ from netlab.analysis.compare import SAME_WITHIN_PERCENT, bonferroni, compare_pai
 from netlab.analysis.effects import COMMON_ROUNDS, NO_INTERVAL, VERDICTS, paired_ratio
 from netlab.lab.topology import RECEIVER
 from netlab.measure.flags import INTERFERENCE
-from netlab.qualify.bench import CELL, GENSINK, OFFLOADS, OWN
+from netlab.qualify.bench import CELL, GENSINK, OFFLOADS, OWN_CONTENDERS
 
 BEST_PEER = "best peer"
 """Name for the peer with the highest median of a cell."""
@@ -104,9 +104,9 @@ def ratios(samples: pd.DataFrame) -> pd.DataFrame:
             pair = _undisturbed(own, other, row)
             rows.append((row, name))
             if row["pairs"]:
-                families[key[0], name in OWN].append((row, *pair))
+                families[key[0], name in OWN_CONTENDERS].append((row, *pair))
             median_MBps = other["goodput_MBps"].astype(float).median()
-            if name not in OWN and median_MBps > 0:
+            if name not in OWN_CONTENDERS and median_MBps > 0:
                 peers.append((median_MBps, row))
         if peers:
             rows.append((max(peers, key=lambda peer: peer[0])[1], BEST_PEER))

@@ -37,9 +37,9 @@ def test_the_opening_names_both_ceilings(measured):
 
 def test_the_statement_names_every_finding_once(measured, compared):
     said = [sentence.text for sentence in tables.statement(measured).tables]
-    assert [text.split(",")[0] for text in said] == [f.capitalize() for f in tn.FACTORS]
+    assert [text.split(",")[0] for text in said] == [f.capitalize() for f in tn.STEP_FACTORS]
     whole = tn.summary(compared)
-    for text, factor in zip(said, tn.FACTORS, strict=True):
+    for text, factor in zip(said, tn.STEP_FACTORS, strict=True):
         assert f"{(whole['factor'] == factor).sum()} finding" in text
     jumbo = whole[(whole["step"] == "1500 B to 9000 B") & (whole["verdict"] == "holds")]
     assert len(jumbo) and f"Hold here: 1500 B to 9000 B ({'; '.join(jumbo['where'])})." in said[0]

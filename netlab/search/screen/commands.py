@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from netlab.analysis.cells import LEAST
 from netlab.cli import loading, options
 from netlab.cli.main import main
 from netlab.errors import NetlabError, check
-from netlab.experiment.adaptive import LEAST
 from netlab.experiment.progress import Progress
 from netlab.search.screen.design import design
 from netlab.search.screen.page import to_text

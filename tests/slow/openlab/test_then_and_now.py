@@ -116,7 +116,7 @@ def test_both_sides_numbers_are_those_of_the_cells(same):
 
 def test_every_finding_holds_in_a_repeated_measurement(same):
     compared = tn.compare(same)
-    assert set(compared["factor"]) == set(tn.FACTORS)
+    assert set(compared["factor"]) == set(tn.STEP_FACTORS)
     assert len(compared) == 20 + 30 + 20 + 12
     assert "does not hold" not in set(compared["verdict"])
     clear = compared[(compared["then_ratio"] > 1.15) | (compared["then_ratio"] < 0.9)]
