@@ -10,7 +10,7 @@ from pathlib import Path
 import synthetic
 
 from netlab import core
-from netlab.experiment.campaign import CampaignRecord
+from netlab.experiment.campaign_record import CampaignRecord
 from netlab.experiment.conditions import context_of
 from netlab.files.yaml_file import validated
 from netlab.study import Study

@@ -199,7 +199,7 @@ def test_a_measurement_does_not_depend_on_its_analysis():
         reached |= known_by()[package]
     assert not reached & ANALYSING
     # These run between visits: they choose how long to go on, and show the progress.
-    between = {"adaptive.py", "campaign.py", "notebook_display.py"}
+    between = {"adaptive.py", "campaign.py", "notebook_display.py", "remeasured.py"}
     measuring = [
         path for path in PACKAGE if part_of(path) == "experiment" and path.name not in between
     ]

@@ -11,7 +11,7 @@ import click
 from netlab.cli import options
 from netlab.cli.loading import load_study
 from netlab.errors import BadInput, NetlabError, printable
-from netlab.experiment.campaign import exclusive
+from netlab.experiment.campaign_record import exclusive
 from netlab.experiment.conditions import rebuild
 from netlab.files import paths
 from netlab.results import store

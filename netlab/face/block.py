@@ -13,7 +13,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
-from netlab.experiment.campaign import exclusive, open_visit
+from netlab.experiment.campaign_record import exclusive, open_visit
 from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress
 from netlab.experiment.request import VisitRequest

@@ -11,7 +11,8 @@ from typing import TypeVar
 import pandas as pd
 
 from netlab.errors import HostError, NetlabError
-from netlab.experiment.campaign import CampaignRecord, Rounds, exclusive, open_visit
+from netlab.experiment.campaign import Rounds
+from netlab.experiment.campaign_record import CampaignRecord, exclusive, open_visit
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import run_visit
 from netlab.experiment.watcher import Watcher

@@ -22,9 +22,7 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.compare import FIGURES, SAME_WITHIN_PERCENT, Asked, compare_pairs
 from netlab.errors import BadInput, NetlabError, check, require
-from netlab.fleet.plan import FleetPlan, pair_id
 from netlab.results import store as results_store
-from netlab.results.conditions import left_out
 from netlab.results.store import Store
 
 STORE_KEYS = ("study", "source", "sender", "receiver")
@@ -206,29 +204,3 @@ def _samples(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
         rows = store.part("intervals", str(part))
         parts.append(rows[rows["run_id"].isin(some["run_id"])])
     return pd.concat(parts[1:] or parts, ignore_index=True)
-
-
-# Results of all pairs of a fleet in one frame.
-
-
-def fleet_runs(plan: FleetPlan) -> pd.DataFrame:
-    """The runs that count, of every pair of a plan that has any."""
-    frames = []
-    for pair in plan.pairs:
-        directory = plan.pair_directory(pair)
-        runs = Store(directory).runs() if directory.is_dir() else pd.DataFrame()
-        if len(runs):
-            frames.append(runs.assign(pair=pair_id(pair)))
-    if not frames:
-        raise NetlabError(f"{plan.directory}: no pair has a run yet", code="E-FLEET-037")
-    return pd.concat(frames, ignore_index=True)
-
-
-def fleet_left_out(plan: FleetPlan) -> tuple[str, ...]:
-    """Records of each pair that do not count for their conditions, in words."""
-    stores = [(pair_id(pair), Store(plan.pair_directory(pair))) for pair in plan.pairs]
-    return tuple(
-        f"{pair}: {other}"
-        for pair, store in stores
-        for other in left_out(store, results_store.latest(store.directory))
-    )

@@ -17,8 +17,8 @@ from netlab.files.tables import Sentence, Table
 from netlab.fleet import tables as fleet_tables
 from netlab.fleet.links import link_cells, links
 from netlab.fleet.outlying_hosts import outlying_hosts
+from netlab.fleet.pair_results import fleet_left_out, fleet_runs
 from netlab.fleet.plan import read_plan
-from netlab.fleet.records import fleet_left_out, fleet_runs
 from netlab.fleet.status import FleetStatus, fleet_status
 
 if TYPE_CHECKING:

@@ -7,9 +7,7 @@ from types import SimpleNamespace
 import pytest
 from lab_study import lab_study
 
-from netlab.experiment.trial import (
-    Emulation,
-)
+from netlab.experiment.emulation import Emulation
 from netlab.study import Study
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.experiment.visit import QUIET_SPANS, SPAN_S, HostLoad, LoadReader, wait_until_quiet
+from netlab.experiment.quiet import QUIET_SPANS, SPAN_S, HostLoad, LoadReader, wait_until_quiet
 from netlab.measure.exchange import RunEnd
 from netlab.measure.flags import TICK_US, ForeignLoad
 from netlab.study import Noise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import synthetic
 
-from netlab.experiment.adaptive import disturbed, failed, held_up, next_lot
+from netlab.experiment.remeasured import disturbed, failed, held_up, next_lot
 from netlab.study.schedule import cell_of, rounds
 
 

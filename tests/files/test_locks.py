@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from netlab.errors import NetlabError
-from netlab.experiment.campaign import exclusive
+from netlab.experiment.campaign_record import exclusive
 from netlab.files.writing import (
     take,
 )

@@ -21,7 +21,7 @@ from netlab.cli import main
 from netlab.cli.loading import load_study
 from netlab.cli.results import compare_command, results_group
 from netlab.errors import BadInput
-from netlab.experiment.campaign import open_record
+from netlab.experiment.campaign_record import open_record
 from netlab.face.results import Results
 from netlab.imports.commands import import_command
 from netlab.imports.into_store import import_files

@@ -18,10 +18,9 @@ from netlab.experiment.campaign import (
     Rounds,
     empty_cells,
     first_reason,
-    open_record,
-    open_visit,
     run_study,
 )
+from netlab.experiment.campaign_record import open_record, open_visit
 from netlab.experiment.conditions import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated

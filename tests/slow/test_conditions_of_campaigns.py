@@ -22,7 +22,8 @@ from pyarrow import parquet
 import netlab.version
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
-from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped, open_record
+from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped
+from netlab.experiment.campaign_record import open_record
 from netlab.experiment.conditions import rebuild
 from netlab.experiment.watcher import Watcher
 from netlab.fleet.records import KEYS, stores_below

@@ -9,8 +9,9 @@ from typing import Any
 
 from netlab.errors import RunError
 from netlab.experiment.conditions import stable_facts
+from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
-from netlab.experiment.trial import Emulation, core_run, measured, request_of, side_of
+from netlab.experiment.trial import core_run, measured, request_of, side_of
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import ip, tool
 from netlab.lab.topology import RECEIVER, SENDER

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from netlab.errors import RunError
+from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
-from netlab.experiment.trial import Emulation, core_run, link_MBps, measured, run_of, setting_of
+from netlab.experiment.trial import core_run, link_MBps, measured, run_of, setting_of
 from netlab.generators import TrialResult
 from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
 from netlab.search.autotune.candidates import (

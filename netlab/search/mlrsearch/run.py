@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.errors import NetlabError, check
-from netlab.experiment.campaign import CampaignRecord, check_study, exclusive, open_record
+from netlab.experiment.campaign_record import CampaignRecord, check_study, exclusive, open_record
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.visit import run_visit
 from netlab.files.tables import csv_of

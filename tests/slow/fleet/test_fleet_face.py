@@ -15,7 +15,7 @@ from fleet_study import TEMPLATE
 import netlab
 from netlab.cli import main
 from netlab.errors import BadInput, NetlabError
-from netlab.experiment.campaign import open_record
+from netlab.experiment.campaign_record import open_record
 from netlab.fleet.charts import MOST, host_spread
 from netlab.fleet.links import link_cells, links
 

@@ -15,7 +15,7 @@ from screened import SYSCTLS, screened_study
 
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
-from netlab.experiment.campaign import CampaignRecord, open_record
+from netlab.experiment.campaign_record import CampaignRecord, open_record
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.report.pages import measured_pages
