@@ -45,7 +45,7 @@ def test_every_command_is_there():
 
 def test_a_group_has_its_own_commands_and_no_others():
     inner = {words[0] for words in all_commands() if len(words) > 1}
-    assert inner == {"fleet", "hosts", "lab", "results", "tune"}
+    assert inner - set(wings.commands()) == {"hosts", "lab", "results", "tune"}
     help_text = CliRunner().invoke(main, ["results", "--help"]).output
     listed = re.findall(r"^  (\w+)  ", help_text.partition("Commands:")[2], re.M)
     assert (
