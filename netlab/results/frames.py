@@ -282,7 +282,7 @@ def _damage(path: Path) -> Iterator[None]:
         if _is_limit(error):
             raise
         if "bad_alloc" in str(error):  # in a footer, which Arrow reports as an error of the file
-            raise MemoryError(str(error)) from None
+            raise MemoryError from None
         problem = " ".join(str(error).split())[:200]
         reason = f"{printable(str(path))} cannot be read as results: {problem}"
         raise DamagedFile(reason, code="E-RESULTS-007") from None

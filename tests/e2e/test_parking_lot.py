@@ -4,10 +4,10 @@ import json
 
 import pytest
 import yaml
+from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
 from netlab.results.store import Store
-from tests.e2e.conftest import ANY_NOISE, run_netlab
 
 FIRST_MBPS, SECOND_MBPS, FIRST_MS, SECOND_MS = 4, 12, 10, 20
 LATE = 1.5

@@ -6,6 +6,7 @@ from dataclasses import replace
 from measure.scripted import SECOND_NS, Clock, good_agent, request, side
 
 from netlab.measure.exchange import (
+    Direction,
     Emulated,
     measure,
 )
@@ -48,3 +49,6 @@ def report(t_ns: int = 0, **changes) -> dict:
 def between(before: dict, after: dict, forward: str = "ab") -> Emulated:
     before["t_ns"], after["t_ns"] = 9 * SECOND_NS, 13 * SECOND_NS
     return Emulated(before, after, forward)
+
+
+FLOWS = (Direction(gen={}, sink={"t_go_ns": 10 * SECOND_NS}),)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from measure.exchanged_run import BELOW_US, asked, between, report
+from measure.exchanged_run import BELOW_US, FLOWS, asked, between, report
 from measure.flagged_runs import BUSY, FINE, LATE, MISSING, TIMING, outcome
 from measure.scripted import SECOND_NS, Clock, ScriptedAgent, good_agent, request, result, side
 from refusals import refused
@@ -337,9 +337,6 @@ def late(writes: dict[int, int], max_us: float) -> dict:
     """Lateness of the given number of writes below each edge of the bins; 0 is the open bin."""
     count = [writes.get(edge, 0) for edge in (*BELOW_US, 0)]
     return {"max_ns": round(max_us * 1000), "late": 0, "below_us": BELOW_US, "count": count}
-
-
-FLOWS = (Direction(gen={}, sink={"t_go_ns": 10 * SECOND_NS}),)
 
 
 def test_counts_are_of_the_run_alone_and_of_both_directions():

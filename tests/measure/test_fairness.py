@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.scripted import SECOND_NS, result
+from measure.read_flows import flow
 
 from netlab.errors import BadInput
 from netlab.measure.exchange import Direction
@@ -34,18 +34,6 @@ def test_an_idle_path_has_no_index_and_zero_flows_are_refused():
     for bad in (np.empty(0), np.array([1.0, -1.0])):
         with pytest.raises(BadInput):
             jain(bad)
-
-
-def flow(*moved_B: int, window_s: float = 1.0, pacing_Bps: int = 0) -> Direction:
-    """A direction whose streams had these bytes in the window, paced at the sender."""
-    gen, sink = (result(role, streams=len(moved_B)) for role in ("gen", "sink"))
-    for stream, count in zip(sink["per_stream"], moved_B, strict=True):
-        stream["window_bytes"] = count
-    for stream in gen["per_stream"]:
-        stream["pacing_Bps"] = pacing_Bps
-    window = sink["window"]
-    window |= {"t1_ns": window["t0_ns"] + round(window_s * SECOND_NS), "bytes": sum(moved_B)}
-    return Direction(gen, sink)
 
 
 NOT_COUNTED = {"jain_index": None, "silent_streams": None}

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_exchange import FLOWS, SECOND_NS, between, report
-from test_fairness import flow
-from test_record import SETTING
+from measure.exchanged_run import FLOWS, between, report
+from measure.read_flows import flow
+from measure.recorded_setting import SETTING
+from measure.scripted import SECOND_NS
 
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import RunOutcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 import pytest
-from emulated import ADDRESS, Emulated, emulated, run, transfer
+from native.emulated import ADDRESS, Emulated, emulated, run, transfer
 
 FIRST, SECOND, BOTH = range(10_240, 11_000), range(11_000, 12_000), range(12_000, 13_000)
 RATES_BPS = (8_000_000, 4_000_000)
