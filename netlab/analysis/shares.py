@@ -110,19 +110,23 @@ def of_streams(m: Measured) -> pd.DataFrame:
     sums = _by_link(sums[counted & (sums["interval_s"] > 0)])
     total_B = sums.groupby(["run_id", "way"])["bytes"].transform("sum")
     sums, total_B = sums[total_B > 0], total_B[total_B > 0]
-    # a record of another tool may name none
-    of = {name: dealt(name) or (name,) for name in sums["congestion"].unique()}
-    own = {text: _own(text) for text in sums["flows"].unique()}
-    names = zip(sums["congestion"], sums["flows"], sums["stream"], strict=True)
+    pairs = sums[["congestion", "flows"]].drop_duplicates().to_numpy()
+    of = {(name, text): _controls(name, text) for name, text in pairs}
+    plans = zip(sums["congestion"], sums["flows"], strict=True)
+    dealt_to = zip((of[plan] for plan in plans), sums["stream"], strict=True)
     frame = sums.assign(
-        control=[
-            of[name][stream % len(of[name])] + own[text][stream % len(own[text])]
-            for name, text, stream in names
-        ],
+        control=[controls[stream % len(controls)] for controls, stream in dealt_to],
         goodput_MBps=sums["bytes"] / sums["interval_s"] / 1e6,
         share_percent=100 * sums["bytes"] / total_B,
     )
     return frame[list(STREAM_COLUMNS)].reset_index(drop=True)
+
+
+def _controls(congestion: str, flows: str) -> list[str]:
+    """The ``control`` of each stream until they are dealt anew."""
+    names, own = dealt(congestion) or [congestion], _own(flows)  # another tool may name none
+    number = math.lcm(len(names), len(own))
+    return [names[at % len(names)] + own[at % len(own)] for at in range(number)]
 
 
 def _own(flows: str) -> list[str]:
@@ -500,10 +504,13 @@ def timelines_of(m: Measured, group: str) -> list[OverTime]:
         run_id = str((indices - cell["jain_index"]).abs().idxmin())
         rates = _rates_of(m, run_id, "forward", runs["rtt_us"][run_id])
         if len(rates) > 1:
-            own = whole[whole["run_id"] == run_id].drop_duplicates("stream")
-            controls = own.sort_values("stream")["control"]
+            text = runs["flows"][run_id]
+            # also of streams of a link that carried nothing
+            dealt_to = _controls(runs["congestion"][run_id], text)
+            streams_drawn = rates.columns.drop("jain")
+            controls = tuple(dealt_to[stream % len(dealt_to)] for stream in streams_drawn)
             key = tuple(cell[name] for name in CELL_KEYS)
-            flows = unequal.from_text(runs["flows"][run_id])
+            flows = unequal.from_text(text)
             index = float(indices[run_id])
-            drawn.append(OverTime(key, run_id, tuple(controls), index, rates, flows, cell["way"]))
+            drawn.append(OverTime(key, run_id, controls, index, rates, flows, cell["way"]))
     return drawn

@@ -213,8 +213,8 @@ def test_round_trips_of_flows_have_shares_columns_and_a_sentence_of_their_own(tm
     assert len(shown.drawn(m)["mixed"].charts) == 3
 
 
-def test_each_of_two_links_has_shares_an_index_and_columns_of_its_own(tmp_path):
-    """Of 10 parts a flow over both has 1, the first link's own 3, the second's two 3 each."""
+def over_two_links(tmp_path, *parts: float) -> Measured:
+    """Runs of four flows over two links that have these parts of all bytes."""
     text = re.sub(r"(?s)groups:.*?tunings", "tunings", STUDY).replace("streams: [8]\n", "")
     text = text.replace("queue_B: 9000}", "queue_B: 9000, second: {rate_Mbps: 9}}")
     text = text.replace("congestion: bbr+cubic\n", "congestion: cubic\n") + LINKS_OF_FLOWS
@@ -223,9 +223,14 @@ def test_each_of_two_links_has_shares_an_index_and_columns_of_its_own(tmp_path):
     runs = synthetic.runs_of(study, value=lambda *_at: (0.43, "link"))
     runs = runs.assign(flows=flows.as_text(study.groups[0].flows), congestion="cubic")
     frame = synthetic.intervals_of(runs, study, noise=0.0)
-    part = np.array([0.1, 0.3, 0.3, 0.3])[frame["stream"]]
+    part = np.array(parts)[frame["stream"]]
     frame = frame.assign(bytes=(4 * frame["bytes"].mean() * part).astype("int64"))
-    m = from_frames(study, runs, frame, tmp_path)
+    return from_frames(study, runs, frame, tmp_path)
+
+
+def test_each_of_two_links_has_shares_an_index_and_columns_of_its_own(tmp_path):
+    """Of 10 parts a flow over both has 1, the first link's own 3, the second's two 3 each."""
+    m = over_two_links(tmp_path, 0.1, 0.3, 0.3, 0.3)
     stacks = shares.of_stacks(m)
     rows = [*zip(stacks["way"], stacks["control"], stacks["flows"], strict=True)]
     assert rows[:4] == [
@@ -261,6 +266,15 @@ def test_each_of_two_links_has_shares_an_index_and_columns_of_its_own(tmp_path):
     of_group = shown.drawn(m)["lot"].charts
     assert len(of_group) == 3
     assert "second link" in of_group[0].alt and "of the first link" in of_group[2].alt
+
+
+def test_a_link_without_a_byte_leaves_each_stream_its_name_over_time(tmp_path):
+    """Only the last two of four streams have any, and they pass the second link alone."""
+    m = over_two_links(tmp_path, 0.0, 0.0, 0.5, 0.5)
+    assert set(shares.of_stacks(m)["way"]) == {"second link"}
+    for one in shares.timelines_of(m, "lot"):
+        assert one.controls == ("cubic@both", "cubic@first", "cubic@second", "cubic@second")
+        assert one.rates.iloc[-1].drop("jain").gt(0).tolist() == [False, False, True, True]
 
 
 LINKS_OF_FLOWS = """\
