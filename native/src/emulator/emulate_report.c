@@ -91,6 +91,8 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 	const struct nl_lateness *late = &r->lateness[i];
 	uint64_t bytes, packets;
 
+	/* first: a discipline drops as it serves, and its drops are no longer stored */
+	nl_link_queue(link, now_ns, &bytes, &packets);
 	nl_json_open(j, NULL);
 	nl_json_text(j, "direction", i % 2 ? "ba" : "ab");
 	PUT_MEMBERS(j, OF(o, rate_bps), OF(o, overhead_B), {"delay_us", o->delay_ns / 1000},
@@ -109,7 +111,6 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 		    {"memory", c->dropped_memory},
 		   {"malformed", c->dropped_malformed}, {"refused", c->dropped_refused});
 	nl_json_known(j, "forced_ns", link->drop_plan.last_ns != 0, link->drop_plan.last_ns);
-	nl_link_queue(link, now_ns, &bytes, &packets);
 	PUT_MEMBERS(j, OF(c, reordered), OF(c, marked), {"queue_B", bytes}, {"queue_packets", packets},
 		    OF(c, max_queue_B), OF(c, max_queue_packets),
 		    {"stored_packets", link->unsent_packets}, {"stored_B", link->ring.used_B},
