@@ -457,7 +457,10 @@ def table(part: pd.DataFrame, rows: str, columns: str, quantity: str, study: Stu
 
 
 def layout(cells: pd.DataFrame, study: Study | None = None) -> tuple[str, str]:
-    """Factors of a page: as axis the numeric one with most levels, as lines the largest other."""
+    """Factors of a page: as axis the numeric one with most levels, as lines the largest other.
+
+    Both are of the same cells: a factor of another group makes no lines.
+    """
     varied = {name: levels for name, levels in varying(cells, study).items() if name != "group"}
     numeric = [
         name
@@ -466,7 +469,10 @@ def layout(cells: pd.DataFrame, study: Study | None = None) -> tuple[str, str]:
     ]
     ranked = sorted(numeric or varied, key=lambda name: -len(varied[name]))
     axis = ranked[0] if ranked else "streams"
-    rest = sorted((name for name in varied if name != axis), key=lambda name: -len(varied[name]))
+    wide = expanded(cells, study)
+    beside = varying(wide[wide[axis].notna()], study)
+    others = (name for name in beside if name not in (axis, "group"))
+    rest = sorted(others, key=lambda name: -len(beside[name]))
     return axis, rest[0] if rest else ""
 
 

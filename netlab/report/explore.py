@@ -71,7 +71,8 @@ def stack(m: Measured, quantity: Quantity = "goodput") -> Tables:
     """A table of the two factors with the most levels for each combination of the others."""
     axis, lines, each = pages(m)
     if not lines:
-        return Tables((Sentence("The cells differ in one factor; the tables of groups show it."),))
+        none = "No cells differ in two factors; the tables of groups show them."
+        return Tables((Sentence(none),))
     shown: list[Table | Sentence] = [of_two(m, axis, lines, at, quantity) for at in each[:MOST]]
     if (more := len(each) - MOST) > 0:
         shown.append(Sentence(f"{more} further combinations are in the tables of the groups."))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import synthetic
@@ -101,6 +103,27 @@ def test_cells_of_other_groups_that_lack_a_factor_leave_its_table(tmp_path):
     m = from_frames(study, runs, synthetic.intervals_of(runs, study), tmp_path)
     (shown,) = stack(m).tables
     assert set(shown.data["group"]) == {"paced"} and len(shown.data) == 2
+
+
+def test_groups_that_vary_a_factor_each_have_no_blank_page(tmp_path):
+    """No cell has both, so that neither makes lines of the other."""
+    content = lab_study().model_dump(mode="json") | {
+        "tunings": [{"name": "plain", "mtus_B": [1500], "knobs": []}],
+        "timing": {"rounds": 3, "seconds": 0.5},
+        "streams": [1],
+    }
+    factors = {"pacing_MBps": [1.0, 2.0, 3.0], "record_length_B": [1024, 65536]}
+    content["groups"] = [
+        {"path": "a-b", "sender": "a", "name": name, "factors": {name: levels}}
+        for name, levels in factors.items()
+    ]
+    study = Study.model_validate(content)
+    runs = synthetic.runs_of(study, value=lambda *_at: (1.0, "link"))
+    m = from_frames(study, runs, synthetic.intervals_of(runs, study), tmp_path)
+    assert printed.layout(m.cells, m.study) == ("pacing_MBps", "")
+    assert "No cells differ in two factors" in str(stack(m).tables)
+    (chart,) = charts(m).charts
+    assert re.search(r"over pacing.* 1\.0", chart.alt)
 
 
 def test_a_factor_that_varies_needs_a_level(measured):
