@@ -244,7 +244,9 @@ def _check(target: Path) -> None:
 
 def _swap(work: Path, target: Path) -> None:
     """Move the finished site into place, or the old one back; of two reports the later stays."""
-    old = target.with_name(f".{target.name}.{os.getpid()}{REPLACED}")
+    # random, as in a container the next process may have the same number
+    own = work.name.rpartition("-")[2]
+    old = target.with_name(f".{target.name}.{own}{REPLACED}")
     taken = True
     while taken:
         try:
@@ -262,10 +264,20 @@ def _swap(work: Path, target: Path) -> None:
 
 
 def _remove_replaced(target: Path) -> None:
-    """Remove sites that were replaced, those of a report included that ended meanwhile."""
+    """Remove sites that were replaced, those of a report included that ended meanwhile.
+
+    What a site takes the place of may also be a link to one, or an empty directory.
+    """
     for old in target.parent.glob(f".{glob.escape(target.name)}.*{REPLACED}"):
-        if target.exists() and (old / MARKER).is_file():
-            shutil.rmtree(old, ignore_errors=True)
+        if not target.exists():
+            continue
+        with suppress(OSError):
+            if old.is_symlink():
+                old.unlink()
+            elif (old / MARKER).is_file():
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                old.rmdir()
 
 
 REPLACED = ".old"

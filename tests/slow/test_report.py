@@ -344,6 +344,21 @@ def test_a_signal_as_a_site_is_replaced_leaves_one_whole_site(tmp_path, monkeypa
     assert os.listdir(tmp_path) == ["site"] and (target / "newest").is_file()
 
 
+@pytest.mark.parametrize("before", ["empty directory", "link to a site"])
+def test_a_site_leaves_nothing_beside_it_of_what_it_takes_the_place_of(tmp_path, before):
+    target, other = tmp_path / "site", tmp_path / "other"
+    with replacing(other) as work:
+        (work / "kept").touch()
+    if before == "empty directory":
+        target.mkdir()
+    else:
+        target.symlink_to(other)
+    with replacing(target) as work:
+        (work / "new").touch()
+    assert {place.name for place in tmp_path.iterdir()} == {"other", "site"}
+    assert (target / "new").is_file() and (other / "kept").is_file()
+
+
 def test_two_reports_into_one_directory_at_once_both_succeed(tmp_path):
     """Each is replaced as a whole, and the later one stays."""
     target = tmp_path / "site"
