@@ -147,7 +147,9 @@ def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place, key: s
         allowed = [*map(str, keys)]
         close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
         listed = f"allowed: {', '.join(allowed) or 'none'}"
-        if owners := _owners(keys, place[-1]):
+        # a letter more or less: path for paths, which is a key of groups as well
+        misspelt = difflib.get_close_matches(str(place[-1]), allowed, n=1, cutoff=0.85)
+        if not misspelt and (owners := _owners(keys, place[-1])):
             listed = f"it is a key of {' or '.join(map(repr, owners))} here"
         elif close:
             listed = f"did you mean {close[0]!r}?"

@@ -229,11 +229,12 @@ class Small(BaseModel):
     model_config = {"extra": "forbid", "strict": True}
 
     class Part(BaseModel):
-        """A model below it, whose key has another name in files."""
+        """A model below it: a key has another name in files, one is like a key above it."""
 
         model_config = {"extra": "forbid", "strict": True}
 
         width: int = 0
+        size: int = 0
         with_: str = Field("", alias="with")
 
     sizes: dict[str, int]
