@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from numbers import Real
 
 import pandas as pd
 
@@ -415,7 +416,7 @@ def compare_generators(
 ) -> pd.DataFrame:
     """Compare every generator, B, with the reference of its cell, A."""
     bound = bound_percent
-    fine = isinstance(bound, int | float) and bound > 0
+    fine = isinstance(bound, Real) and bound > 0
     check(fine, "bound_percent", bound, "must be above 0", "E-ANALYSIS-001")
     good = _of_cells(usable(runs))
     order, rows, pairs = generators(good), [], []

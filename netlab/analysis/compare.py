@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -217,7 +218,7 @@ def compare_all(
     shift: Shift = UNKNOWN_SHIFT,
 ) -> list[Compared]:
     """Compare others with a reference as one family: all cells of all of them hold at once."""
-    number, text = isinstance(same_within_percent, int | float), "must lie between 0 and 100"
+    number, text = isinstance(same_within_percent, Real), "must lie between 0 and 100"
     fine = number and 0 < same_within_percent < 100
     check(fine, "same_within", same_within_percent, text, "E-ANALYSIS-021")
     names = [side_name(place) for place in range(1, len(others) + 1)]

@@ -211,6 +211,11 @@ def test_a_bound_that_cannot_be_is_refused(study, bound):
         compare(runs_of(study), runs_of(study), same_within_percent=bound)
 
 
+def test_a_bound_may_be_a_whole_number_of_numpy(study):
+    found = compare(runs_of(study), runs_of(study, "c2"), same_within_percent=np.int64(5))
+    assert found.frame["verdict"].eq(SAME).all()
+
+
 ratios = st.floats(0.2, 5.0)
 
 
