@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -127,6 +127,14 @@ def closed_outputs() -> list[int]:
     return [number for number, event in poll.poll(0) if event & select.POLLERR]
 
 
+def _end_interrupted(interrupt: KeyboardInterrupt) -> NoReturn:
+    number = interrupt.args[0] if interrupt.args else signal.SIGINT
+    by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+    text = getattr(interrupt, "text", "interrupted; what was changed is reverted")
+    note(re.sub("^(Stopped|interrupted)", rf"\1{by}", text))
+    sys.exit(128 + number)
+
+
 def guarded(function: Callable) -> Callable:
     """Turn netlab's errors, the system's and signals into one message and an exit code."""
 
@@ -140,11 +148,7 @@ def guarded(function: Callable) -> Callable:
             note(error.with_code())
             sys.exit(error.exit_code)
         except KeyboardInterrupt as interrupt:
-            number = interrupt.args[0] if interrupt.args else signal.SIGINT
-            by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
-            text = getattr(interrupt, "text", "interrupted; what was changed is reverted")
-            note(re.sub("^(Stopped|interrupted)", rf"\1{by}", text))
-            sys.exit(128 + number)
+            _end_interrupted(interrupt)
         except BrokenPipeError as error:
             if not (closed := closed_outputs()):  # a connection, not the output
                 note(explained(error).with_code())
@@ -153,6 +157,9 @@ def guarded(function: Callable) -> Callable:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), number)
             sys.exit(128 + signal.SIGPIPE)
         except (OSError, MemoryError, RuntimeError) as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                # Python 3.11, while a library makes a class: "Error calling __set_name__"
+                _end_interrupted(error.__cause__)
             if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
                 raise
             note(explained(error).with_code())

@@ -106,6 +106,10 @@ class CommandGroup(GuardedGroup):
             note(error.with_code())
             sys.exit(error.exit_code)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; one of another package's wing need not be guarded itself."""
+        return guarded(super().invoke)(ctx)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Names of commands and their summaries, without an import of any, then options."""
         # 10 ms of CPU time, for the shell only

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from netlab import wings
+from netlab.cli import main
 from netlab.cli.guard import explained, guarded
 
 SLEEPER = """
@@ -70,6 +73,42 @@ def test_a_signal_ends_a_command_with_a_sentence_and_no_temporary_files(tmp_path
     assert complaint == f"netlab: interrupted{by}; what was changed is reverted\n"
     assert process.returncode == 128 + number
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_a_library_makes_a_class_is_a_sentence_too(capsys):
+    """Python 3.11 makes an error of it."""
+
+    @guarded
+    def command() -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    with pytest.raises(SystemExit) as caught:
+        command()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "netlab: interrupted; what was changed is reverted\n"
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (MemoryError(), 1)])
+def test_a_command_of_a_wing_that_is_any_of_click_ends_with_a_sentence(monkeypatch, error, code):
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(main.table, "_loaded", {"other": click.Command("other", callback=fail)})
+    done = CliRunner().invoke(main, ["other"])
+    assert done.exit_code == code and re.fullmatch(r"netlab: .+\n", done.stderr)
+
+
+def test_ctrl_c_while_the_command_of_a_wing_is_found_is_a_sentence(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(wings, "commands", interrupted)
+    monkeypatch.setattr(main.table, "_loaded", {})
+    done = CliRunner().invoke(main, ["of-a-wing"])
+    assert (done.exit_code, done.stderr) == (
+        130,
+        "netlab: interrupted; what was changed is reverted\n",
+    )
 
 
 def test_a_reader_that_has_gone_ends_a_command_without_a_word_as_sigpipe_does():
