@@ -45,7 +45,7 @@ LEGEND_CHARACTERS = 60
 
 def _legend_columns(names: Sequence[str]) -> int:
     """As many names as fit beside each other."""
-    longest = max(map(len, names), default=1)
+    longest = max([1, *map(len, names)])  # a record may name no congestion control
     return max(1, min(len(names), LEGEND_CHARACTERS // longest))
 
 
