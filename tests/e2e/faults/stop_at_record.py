@@ -28,6 +28,9 @@ def main(inode: str, change: str) -> None:
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     pid, most = int(sys.stdin.readline()), 0
+    cpu = {min(os.sched_getaffinity(0))}  # on one CPU neither goes on while the other looks
+    os.sched_setaffinity(0, cpu)
+    os.sched_setaffinity(pid, cpu)
     while True:  # it goes on between two looks only, so that a late look misses nothing
         os.kill(pid, signal.SIGSTOP)
         now = entries(inode)
