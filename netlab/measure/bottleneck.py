@@ -283,6 +283,8 @@ def _verdict(seen: Evidence, goodput: float) -> str:
         others = foreign and not waited_share < WAITED_PART * share
         return share >= least and not others
 
+    # all of a small send buffer may be in flight, so that nothing waits in it to be sent
+    in_flight = full and seen.sender_smaller
     slow_sender = is_slow(seen.idle_share, LIMITED_SHARE, seen.sender_waited_share)
     rules = (
         ("unknown", math.isnan(goodput)),
@@ -291,7 +293,7 @@ def _verdict(seen: Evidence, goodput: float) -> str:
         (SLOW_START, _in_slow_start(seen)),
         ("CPU", busy and not foreign),
         (RECEIVER, is_slow(seen.closed_share, CLOSED_SHARE, seen.receiver_waited_share)),
-        (SENDER, slow_sender and not own_core),
+        (SENDER, slow_sender and not own_core and not in_flight),
         ("foreign CPU", starved and not full),
         ("send buffer", seen.sndbuf_limited_share >= LIMITED_SHARE),
         ("window", seen.rwnd_limited_share >= LIMITED_SHARE and not late),

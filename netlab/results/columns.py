@@ -218,8 +218,9 @@ RUN_COLUMNS = _columns("""
     rwnd_limited_share       float64?  1     share of the busy time limited by the receiver's
                                              window
     sndbuf_limited_share     float64?  1     share of the busy time limited by the send buffer
-    idle_share               float64?  1     share of the window in which the sender had nothing to
-                                             send, mean of streams
+    idle_share               float64?  1     share of the window in which nothing waited to be sent,
+                                             mean of streams: a slow program, or a small send
+                                             buffer of which all is in flight
     closed_share             float64?  1     share of the window in which the receiver advertised
                                              less than a quarter of its largest window, likewise; 0
                                              before Linux 5.4

@@ -45,6 +45,8 @@ POLICED |= {"sent_B": 67_000_000, "retransmits": 32_762, "rate_variation_percent
 ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
 
 
+IN_FLIGHT = QUIET | {"rtt_us": 68.0, "min_rtt_us": 4.0, "goodput_MBps": 962.5, "sndbuf_B": 65_536.0}
+IN_FLIGHT |= {"rcvbuf_B": 6e6, "rate_variation_percent": 1.1}
 OF_SLAVE = {"link_MBps": 125.0, "mtu_B": 1500, "mss_B": 1448.0}
 OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
 
@@ -87,6 +89,10 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("slow receiver", {"closed_share": 0.4, "rwnd_limited_share": 0.5}),
         ("slow sender", QUIET),
         ("slow sender", QUIET | {"rwnd_limited_share": 0.9, "sndbuf_limited_share": 0.9}),
+        # a small send buffer is all in flight, as recorded over a cable: nothing waits to be sent
+        ("send buffer", IN_FLIGHT),
+        ("slow sender", IN_FLIGHT | {"sndbuf_B": 4e6}),
+        ("slow sender", IN_FLIGHT | {"rcvbuf_B": 32_768.0}),
         ("pacing", QUIET | {"pacing_MBps": 510.0}),
         ("CPU", QUIET | CLOSED | {"busiest_core_percent": 99.0}),
         ("unknown", QUIET | {"busiest_core_percent": 90.0}),

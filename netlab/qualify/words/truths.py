@@ -21,7 +21,7 @@ from netlab.qualify.words.places import (
 )
 from netlab.study import Study
 
-SMALL_B = 131_072
+SMALL_B, SMALLER_B = 131_072, 65_536
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,18 @@ TRUTHS = (
         "window",
         LINK,
         sysctls={"net.ipv4.tcp_rmem": f"4096 {SMALL_B} {SMALL_B}"},
+    ),
+    Truth(
+        "tcp_wmem of 64 KiB, no delay",
+        "send buffer",
+        CABLE,
+        sysctls={"net.ipv4.tcp_wmem": f"4096 16384 {SMALLER_B}"},
+    ),
+    Truth(
+        "tcp_rmem of 64 KiB, no delay",
+        "window",
+        CABLE,
+        sysctls={"net.ipv4.tcp_rmem": f"4096 {SMALLER_B} {SMALLER_B}"},
     ),
     Truth("receive buffer of 128 KiB asked for", words.ASKED, LINK, receive_buffer_B=SMALL_B),
     Truth(
