@@ -354,7 +354,7 @@ def export(frame: pd.DataFrame, path: str | Path) -> Path:
         ``.dta``                Stata 14 or later: levels have value labels in their order,
                                 variables their unit as label, times are UTC, missing text is
                                 empty
-        ``.arrow, .feather``    Arrow: ``arrow::read_feather`` of R gives ordered factors
+        ``.arrow, .feather``    Arrow: ``arrow::read_ipc_file`` of R gives ordered factors
         ``.parquet``            Parquet, with the units of ``attrs``
         ======================  ===============================================================
 
