@@ -247,24 +247,18 @@ READ = (
 
 def side_of(given: str | Path | Measured) -> ComparedSide:
     text = str(given.results if isinstance(given, Measured) else given)
-    place, at, campaign = text.rpartition("@")
-    if not isinstance(given, Measured) and at and not paths.given_path(text).is_dir():
-        return _campaign_of(text, _loaded(place), campaign)
+    if not isinstance(given, Measured) and (one := store.named_campaign(text)):
+        return _campaign_of(text, *one)
     m = given if isinstance(given, Measured) else _loaded(text)
     return ComparedSide(text, m.study, m.runs, m.results, m.campaign or "")
 
 
-def _campaign_of(label: str, m: LoadedRuns, campaign: str) -> ComparedSide:
-    campaigns = store.ids(m.results)
-    if campaign not in campaigns:
-        text, key = f"no such campaign; there are {', '.join(campaigns) or 'none'}", "campaign"
-        where = str(m.results)
-        raise BadInput(text, where=where, key=key, value=campaign, code="E-ANALYSIS-025")
-    design = studies.load_stored(store.folder(m.results, campaign) / "study.yml")
-    runs = Store(m.results).runs(campaign=campaign, only=READ)
+def _campaign_of(label: str, directory: Path, campaign: str) -> ComparedSide:
+    design = studies.load_stored(store.study_file(directory, campaign))
+    runs = Store(directory).runs(campaign=campaign, only=READ)
     if runs.empty:
-        raise NetlabError(f"campaign {campaign} in {m.results} has no runs", code="E-ANALYSIS-026")
-    return ComparedSide(label, design, runs, m.results, campaign)
+        raise NetlabError(f"campaign {campaign} in {directory} has no runs", code="E-ANALYSIS-026")
+    return ComparedSide(label, design, runs, directory, campaign)
 
 
 def _loaded(given: str) -> LoadedRuns:

@@ -19,10 +19,11 @@ from netlab.cli import loading, options
 from netlab.cli.main import main
 from netlab.cli.measuring import exit_code, measure
 from netlab.cli.reporting import gate_code
-from netlab.errors import NetlabError
+from netlab.errors import BadInput, NetlabError
 from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.files.writing import scratch
+from netlab.results.store import latest
 from netlab.study import load_stored
 
 
@@ -45,8 +46,11 @@ def bundle_command(
     hosts, MAC addresses and users in all of it, before the report is made. Exit code 4: the file
     is written, and its report is below the quality gate, see `netlab report`.
     """
-    loaded, results = loading.load_measured_study(study, quick=quick, results=results)
+    loaded, results, campaign = loading.load_measured_study(study, quick=quick, results=results)
     directory = results or paths.results_dir(loaded.name)
+    if campaign not in ("", latest(directory)):
+        text = "a bundle has all campaigns, and its report is of the latest"
+        raise BadInput(text, where=str(directory), value=campaign, code="E-REPORT-050")
     target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
     with Progress() as progress:
         concerns = bundle(

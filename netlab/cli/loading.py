@@ -43,9 +43,9 @@ def measurable_and_notebooks(study: str, **arguments: Any) -> dict[str, Any]:
 
 def measured(study: str, *, quick: bool, results: Path | None, **arguments: Any) -> dict[str, Any]:
     """Arguments of a command, with a study that was measured and the notebooks of its report."""
-    loaded, results = load_measured_study(study, quick=quick, results=results)
-    notebooks = notebooks_of(loaded, study)
-    return {"study": loaded, "results": results, "notebooks": notebooks, **arguments}
+    loaded, results, campaign = load_measured_study(study, quick=quick, results=results)
+    found = {"study": loaded, "results": results, "campaign": campaign}
+    return found | {"notebooks": notebooks_of(loaded, study), **arguments}
 
 
 def load_study(
@@ -67,13 +67,27 @@ def load_study(
 
 def load_measured_study(
     given: str, *, quick: bool, results: Path | None
-) -> tuple[Study, Path | None]:
+) -> tuple[Study, Path | None, str]:
     """Load a study whose results are asked for, or its short form where that was measured last.
 
-    With it the directory of its results, unless it is the usual one. A name or directory of
-    results is enough: their study stands beside them, wherever its file is by now.
+    With it the directory of its results, unless it is the usual one, and the campaign that was
+    named, if any. A name or directory of results is enough: their study stands beside them,
+    wherever its file is by now.
     """
     # pandas and pyarrow; a study that is to be measured needs neither
+    from netlab.results.store import latest, named_campaign, study_file
+
+    if one := named_campaign(given):
+        directory, campaign = one
+        if results is None or results.resolve() == directory.resolve():
+            if campaign != (last := latest(directory)):
+                options.note(f"of campaign {campaign}; the latest is {last}")
+            return load_stored(study_file(directory, campaign)), directory, campaign
+    return *_load_latest(given, quick=quick, results=results), ""
+
+
+def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Study, Path | None]:
+    # as above
     from netlab.results.store import measured_directory, names_here, study_file
 
     try:

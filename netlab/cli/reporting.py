@@ -28,6 +28,7 @@ def report(
     study: Study,
     notebooks: Sequence[Path] | None,
     results: Path | None,
+    campaign: str,
     single_file: bool,
     author: str,
     url: str,
@@ -35,7 +36,7 @@ def report(
 ) -> None:
     credit = Credit(author, url)
     with Progress() as progress:
-        words = {**asked, "credit": credit}
+        words = {**asked, "credit": credit, "campaign": campaign}
         published = publish_site(study, notebooks, results, progress=progress, **words)
     code, index = gate_code(published.concerns), published.index
     if single_file:

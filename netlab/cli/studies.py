@@ -49,9 +49,10 @@ def report_command() -> None:
     """Write the report of what STUDY has measured, and print its path.
 
     STUDY is the name of a study or of results, the path of its file, or the directory of its
-    results. The report is of the study as it was measured last, whatever its file says by now. One
-    HTML file, to be mailed, has no notebooks, no pages of single runs and no files; the path
-    printed is then its own. Exit code 4: it is written, with a banner: below the quality gate,
+    results. The report is of the study as it was measured last, whatever its file says by now;
+    RESULTS@CAMPAIGN names an earlier campaign (see `netlab results list`). One HTML file, to be
+    mailed, has no notebooks, no pages of single runs and no files; the path printed is then its
+    own. Exit code 4: it is written, with a banner: below the quality gate,
     cells are empty, disturbed or less precise than asked, or more than 5 % of the runs are
     flagged.
     """

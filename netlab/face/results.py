@@ -323,7 +323,8 @@ class Results(StoredResults):
     ----------
     name : str or path
         Name or file of the study, or the directory of its results. Of a study and its short form
-        the one measured last is taken; ``NAME-quick`` is always the short form.
+        the one measured last is taken; ``NAME-quick`` is always the short form. Of several
+        campaigns the latest is taken; ``NAME@CAMPAIGN`` or ``DIR@CAMPAIGN`` names another.
     results : path-like
         Directory of the results, where it is not the study's own. Without results of the user's
         own those of an example that comes with netlab are taken, see :attr:`source`.
@@ -638,11 +639,11 @@ class Results(StoredResults):
         from netlab.experiment.progress import Progress
         from netlab.report.site import publish
 
-        target = paths.given_path(site)
+        target, campaign = paths.given_path(site), self.measured.campaign or ""
         if not progress:
-            return Site(publish(self.directory, target).index)
+            return Site(publish(self.directory, target, campaign=campaign).index)
         with Progress() as shown:
-            return Site(publish(self.directory, target, shown.step).index)
+            return Site(publish(self.directory, target, shown.step, campaign=campaign).index)
 
     def _tables(self) -> Tables:
         from netlab.report.gate import banner

@@ -20,7 +20,7 @@ from netlab.errors import check
 from netlab.face.parts import Run
 from netlab.files import paths
 from netlab.files.tables import Sentence
-from netlab.results.store import Store
+from netlab.results.store import Store, named_campaign, study_file
 from netlab.study import QUICK, Study
 from netlab.study.factors import level_text
 
@@ -104,6 +104,9 @@ class StoredResults:
         paths.given_path(results)
         if str(results):
             self.measured: Measured = load_measured(results, name)
+        elif one := named_campaign(name):
+            directory, campaign = one
+            self.measured = load_measured(directory, study_file(directory, campaign))
         elif not own and any((paths.given_path(name) / "runs").glob("*.parquet")):
             self.measured = load_measured(name)
         else:

@@ -55,7 +55,7 @@ from netlab.report.page import (
 )
 from netlab.report.pages import calibration_pages, measured_pages, run_pages, write_records
 from netlab.report.render import PageWriter, copy_plain, render
-from netlab.results.store import study_file
+from netlab.results.store import latest, study_file
 from netlab.study import QUICK, Study, load
 from netlab.study.published import SUFFIX, ReportPages, is_own, report_notebooks
 from netlab.study.schedule import rounds, slug
@@ -372,6 +372,7 @@ def publish(
     site: Path,
     step: Callable[[str, float], None] = lambda text, share: None,
     *,
+    campaign: str = "",
     against: str = "",
     notebooks: Sequence[Path] | None = None,
     executed: Path | None = None,
@@ -382,10 +383,13 @@ def publish(
     running: Executions | None = None,
     cache: Cache | None = None,
 ) -> PublishedReport:
-    """Execute the analysis notebooks and build the site; parts made before are not made again."""
+    """Execute the analysis notebooks and build the site; parts made before are not made again.
+
+    Without a `campaign` the report is of the latest one.
+    """
     cache = user_cache() if cache is None else cache
     directory = directory.absolute()
-    frozen = study_file(directory)
+    frozen = study_file(directory, campaign or None)
     if not frozen.is_file():
         message = f"{directory} contains no results of a study; run it first"
         raise NetlabError(message, code="E-REPORT-001")
@@ -410,7 +414,8 @@ def publish(
         )
         keys, places = _keys(wanted, directory), _places(directory)
         calibrations = calibrations or paths.results_dir("calibration")
-        read: tuple[str | bytes, ...] = (data, tree_digest(calibrations), places)
+        read: tuple[str | bytes, ...] = (data, measured.campaign or "", places)
+        read += (tree_digest(calibrations),)
         # a verification computes; another package's code is not part of the digest of the program
         if data_only or wings.of_others() or tree_digest(directory, [EXECUTED]) != data:
             read = ()
@@ -533,7 +538,9 @@ def _wanted(
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
     wanted = {paths.notebook(name): given for name in measured_notebooks(m)}
     if against:
-        wanted[paths.notebook(COMPARISON)] = {"a": against, "b": str(m.results)}
+        of_latest = m.campaign in (None, latest(m.results))
+        own = str(m.results) if of_latest else f"{m.results}@{m.campaign}"
+        wanted[paths.notebook(COMPARISON)] = {"a": against, "b": own}
     taken = {source.name for source in wanted}
     for source in named:
         if source.name not in taken:

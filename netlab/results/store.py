@@ -212,6 +212,31 @@ def names_here() -> str:
     return f"; {root} has results of {', '.join(names)}" if names else ""
 
 
+def named_campaign(given: str | Path) -> tuple[Path, str] | None:
+    """Directory and id of ``RESULTS@CAMPAIGN``, or of the path of a study that a campaign stored.
+
+    None of any other name or path, which is not that of one campaign.
+    """
+    path = paths.given_path(given)
+    if path.is_file():
+        path = path.resolve()
+        directory = path.parents[2] if len(path.parents) > 2 else path.parent
+        stored = path == folder(directory, path.parent.name) / "study.yml"
+        return (directory, path.parent.name) if stored else None
+    place, at, campaign = str(given).rpartition("@")
+    if not (at and place) or path.exists() or paths.results_dir(str(given)).is_dir():
+        return None
+    of_name = () if "/" in place else (measured_directory(place), paths.example(place))
+    for directory in (*of_name, paths.given_path(place)):
+        if campaign in (known := ids(directory)):
+            return directory, campaign
+        if known or (directory / "runs").is_dir():
+            text = f"no such campaign; there are {', '.join(known) or 'none'}"
+            where = str(directory)
+            raise BadInput(text, where=where, key="campaign", value=campaign, code="E-RESULTS-029")
+    return None
+
+
 def _measured_at(directory: Path) -> float:
     """Time of the last change of a directory of results, s since the epoch; 0 without one."""
     files = [study_file(directory), *directory.glob("runs/*.parquet")]

@@ -111,7 +111,7 @@ def test_an_empty_side_is_none_and_a_side_may_name_a_campaign(stores):
     assert found.frame["ratio"].gt(1).any()
     with refused(BadInput, "E-ANALYSIS-029"):
         netlab.compare(str(stores / "a"), "")
-    with refused(BadInput, "E-ANALYSIS-025"):
+    with refused(BadInput, "E-RESULTS-029"):
         netlab.compare(f"{stores / 'a'}@20260101T000000Z", stores / "b")
 
 

@@ -113,7 +113,7 @@ def test_results_are_found_by_name_and_a_directory_may_contain_an_at(tmp_path, s
         (["STORE", "STORE"], "streams=1,64", "E-ANALYSIS-029"),
         (["STORE", "STORE"], "", "E-ANALYSIS-030"),
         (["STORE", f"STORE@{SECOND}"], "", "E-ANALYSIS-030"),
-        ([f"STORE@{FIRST}", "STORE@20200101T000000Z"], "", "E-ANALYSIS-025"),
+        ([f"STORE@{FIRST}", "STORE@20200101T000000Z"], "", "E-RESULTS-029"),
         (["STORE"], "goodput_MBps=1,2", "E-ANALYSIS-027"),
         (["STORE"], "streams", "E-ANALYSIS-027"),
         (["STORE"], "streams=1", "E-ANALYSIS-028"),
