@@ -452,7 +452,9 @@ def provenance(m: Measured) -> Tables:
     """
     found = machines(m.runs, m.study)
     none = "No recorded fact differs between the hosts."
-    frame = found.differing.reset_index() if len(found.differing) else found.differing
+    head = "fact" if "fact" not in found.hosts else "fact_"  # a host may have this name
+    frame = found.differing
+    frame = frame.reset_index(names=head) if len(frame) else frame
     caption = "Facts in which the hosts differ"
     differing = table_or(none, _facts_in_words(frame), caption, data=frame)
     names = ", ".join(found.hosts.columns) or "none"

@@ -374,3 +374,11 @@ def test_the_tables_of_provenance_are_in_words_and_their_data_as_recorded(runs, 
     campaign = tables[2].frame.set_index("item")["value"]
     assert campaign["lab in a user namespace"] == "no"
     assert tables[2].data.set_index("item")["value"]["user_namespace"] == "False"
+
+
+def test_a_host_may_be_named_as_the_column_of_facts(runs, openlab):
+    changed = with_hosts(runs, fact=FACTS, linux32=FACTS | {"kernel": "6.13.0"})
+    differing, *_ = provenance(from_frames(openlab, changed, None, None)).tables
+    assert {*differing.data.columns} == {"fact_", "fact", "linux32"}
+    kernels = differing.data.set_index("fact_").loc["kernel"]
+    assert kernels.to_dict() == {"fact": FACTS["kernel"], "linux32": "6.13.0"}
