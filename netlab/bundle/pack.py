@@ -132,7 +132,7 @@ def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
         for source in m.results.glob(pattern):
             _copy(source, target / source.relative_to(m.results))
     for visit in rounds(m.study)[0] if blocks else ():
-        notebook = last_visit(m.results / "notebooks", visit.block_id)
+        notebook = last_visit(m.results / "notebooks", visit.block_id, set(m.runs["campaign"]))
         if notebook is not None:
             _copy(notebook, target / "notebooks" / notebook.name, copy_plain)
 

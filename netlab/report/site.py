@@ -552,9 +552,10 @@ def _wanted(
 def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
     """The notebook of the last visit of every block: it shows the block in all rounds."""
     pages = []
+    made_in = set(measured.runs["campaign"])
     made = measured.runs.groupby("block_id")["round"].agg(["size", "nunique"])
     for visit in sorted(rounds(measured.study)[0], key=lambda v: (v.path, v.tuning, v.mtu_B or 0)):
-        path = last_visit(executed, visit.block_id)
+        path = last_visit(executed, visit.block_id, made_in)
         if path is not None and visit.block_id in made.index:
             title = f"Block: {visit.path}, {visit.tuning}, {visit.mtu_text}"
             runs, times = made.loc[visit.block_id]
@@ -564,12 +565,13 @@ def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
     return pages
 
 
-def last_visit(executed: Path, block_id: str) -> Path | None:
-    """The notebook of the last visit of a block, by campaign, round and repetition."""
+def last_visit(executed: Path, block_id: str, campaigns: Collection[str]) -> Path | None:
+    """The notebook of the last visit of a block in these campaigns, by round and repetition."""
     name = re.compile(rf"([^~-]*)(?:-(\d+))?~{re.escape(block_id)}@r(\d+)(?:~(\d+))?")
     found = {}
     for path in executed.glob(f"*~{glob.escape(block_id)}@r*.ipynb"):
-        if visit := name.fullmatch(path.stem):
+        visit = name.fullmatch(path.stem)
+        if visit and path.stem.partition("~")[0] in campaigns:
             stamp, number, round_number, again = visit.groups()
             found[(stamp, int(number or 0), int(round_number), int(again or 1))] = path
     return found[max(found)] if found else None

@@ -156,10 +156,14 @@ def test_the_last_visit_is_found_by_name(tmp_path):
         "20260105T100000Z~p@full@9000@r11.failed",
     ):
         (tmp_path / f"{name}.ipynb").write_text("{}")
-    assert last_visit(tmp_path, "p@full@9000").stem == "20260105T100000Z~p@full@9000@r10~2"
-    (tmp_path / "20260105T100000Z-2~p@full@9000@r1.ipynb").write_text("{}")
-    assert last_visit(tmp_path, "p@full@9000").stem == "20260105T100000Z-2~p@full@9000@r1"
-    assert last_visit(tmp_path, "p@none@9000") is None
+    first, second, third = "20260104T100000Z", "20260105T100000Z", "20260105T100000Z-2"
+    every = {first, second, third}
+    assert last_visit(tmp_path, "p@full@9000", every).stem == f"{second}~p@full@9000@r10~2"
+    (tmp_path / f"{third}~p@full@9000@r1.ipynb").write_text("{}")
+    assert last_visit(tmp_path, "p@full@9000", every).stem == f"{third}~p@full@9000@r1"
+    assert last_visit(tmp_path, "p@full@9000", {first}).stem == f"{first}~p@full@9000@r12"
+    assert last_visit(tmp_path, "p@full@9000", {"20260101T000000Z"}) is None
+    assert last_visit(tmp_path, "p@none@9000", every) is None
 
 
 def test_the_metadata_list_every_file_with_its_digest(whole):
