@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from sys import modules
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False
+"""As in typing, which takes longer than the rest: Ctrl-C within it is Python's traceback."""
 
 if TYPE_CHECKING:
     from netlab.face.figures import palette as palette
@@ -50,6 +50,10 @@ _MODULES = {
 if not TYPE_CHECKING:  # a checker knows the names above, and takes no other one for known
 
     def __getattr__(name: str) -> object:
+        # 10 ms with typing, which the command takes once Ctrl-C in it is a sentence
+        from importlib import import_module
+        from importlib.util import find_spec
+
         if name == "__all__":
             return __dir__()
         if name == "__version__":

@@ -6,11 +6,18 @@ import sys
 def main() -> None:
     """Run the command that the arguments name; a Ctrl-C before it has begun is one sentence too."""
     try:
-        from netlab.cli import main as command  # where a Ctrl-C is caught
+        from netlab import interrupts  # enum takes a millisecond, in which Ctrl-C may come
+
+        interrupts.end_on_interrupt()
     except KeyboardInterrupt:
         print("netlab: interrupted; nothing was changed", file=sys.stderr)
         sys.exit(130)
-    command()
+    from netlab.cli import main as command  # 60 ms
+
+    try:
+        command()
+    finally:
+        interrupts.die_of_interrupt()
 
 
 if __name__ == "__main__":

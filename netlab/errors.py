@@ -16,6 +16,8 @@ CODE = re.compile(r"E-[A-Z]+-[0-9]{3}")
 SHOWN_CHARACTERS = 80
 OUTPUT_LINES = 10
 OUTPUT_CHARACTERS = 4096
+NO_THREAD = "can't start new thread"
+"""Python's words, of no class of their own."""
 
 
 def shown(value: object) -> str:

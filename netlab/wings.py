@@ -2,17 +2,23 @@
 
 The parts that come with netlab are registered like those of other packages. What a wing offers is
 named as ``module:name`` and loaded when it is used, so that listing wings loads none of their code.
+A wing that cannot be loaded is left out with a warning that names its package.
 """
 
 from __future__ import annotations
 
+import errno
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from netlab.errors import NetlabError, why
+from netlab.errors import NO_THREAD, NetlabError, why
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "netlab.wings"
 
@@ -62,58 +68,128 @@ class Wing:
     """Further files below a study's results that belong into its bundle, as patterns."""
 
 
+class Unusable(UserWarning):
+    """A wing, or something that it offers, cannot be used."""
+
+
+class _NotLoaded(NetlabError):
+    pass
+
+
+def _leave_out(error: NetlabError) -> None:
+    warnings.warn(error.with_code(), Unusable, stacklevel=3)
+
+
 def load(target: str) -> Any:
     """Load the object that ``module:name`` names."""
     module, _, name = target.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:
+        if _is_of_the_process(error):
+            raise
+        text = f"cannot load {target}: {_reason(error)}; {_remedy(_package_of(module))}"
+        raise _NotLoaded(text, code="E-WING-006") from error
 
 
-@cache
-def wings() -> dict[str, Wing]:
-    """The installed wings by name, in alphabetical order."""
+def _is_of_the_process(error: Exception) -> bool:
+    """True for an error explained elsewhere: a limit, or Ctrl-C, is not a fault of a package."""
+    full = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+    return (
+        isinstance(error, (NetlabError, MemoryError))
+        or (isinstance(error, OSError) and error.errno in full)
+        or (isinstance(error, RuntimeError) and error.args == (NO_THREAD,))
+        or isinstance(error.__cause__, KeyboardInterrupt)
+    )
+
+
+def _reason(error: Exception) -> str:
+    """Reason in words, with the class of an error that says little without it."""
+    imports = isinstance(error, (ImportError, AttributeError))
+    return why(error) if imports else f"{type(error).__name__}: {why(error)}"
+
+
+def _remedy(package: str) -> str:
+    return f"install {package} again" + ("" if package == "netlab" else ", or uninstall it")
+
+
+def _package_of(module: str) -> str:
+    """Package of a wing's module, or the name of the module's top."""
+    top = module.partition(".")[0]
+    return next((package for point, package in _points() if _top(point) == top), top)
+
+
+def _top(point: EntryPoint) -> str:
+    return point.value.partition(":")[0].partition(".")[0]
+
+
+def _points() -> list[tuple[EntryPoint, str]]:
+    """Entry points of wings and their packages: netlab's own first, then in alphabetical order.
+
+    Where two wings offer the same name, that of the first one is used.
+    """
     # 35 ms of CPU time, for those who ask only
     from importlib.metadata import entry_points
 
-    found: dict[str, Wing] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        package = point.dist.name if point.dist else point.value
-        remedy = f"install {package} again, or remove it"
+    found = [(one, one.dist.name if one.dist else one.value) for one in entry_points(group=GROUP)]
+    return sorted(found, key=lambda pair: (_top(pair[0]) != "netlab", pair[0].name, pair[1]))
+
+
+@cache
+def _installed() -> dict[str, tuple[Wing, str]]:
+    """The wings that can be used and their packages, by name."""
+    found: dict[str, tuple[Wing, str]] = {}
+    for point, package in _points():
         try:
-            wing = point.load()
-        except (ImportError, AttributeError) as error:
-            text = f"cannot load the wing {point.name} of {package}: {why(error)}; {remedy}"
-            raise NetlabError(text, code="E-WING-001") from error
-        if not isinstance(wing, Wing):
-            text = f"the wing {point.name} of {package} is not a netlab.wings.Wing; {remedy}"
-            raise NetlabError(text, code="E-WING-002")
-        if point.name in found:
-            text = f"two packages have a wing {point.name}, one of them {package}; remove one"
-            raise NetlabError(text, code="E-WING-003")
-        found[point.name] = wing
+            if point.name in found:
+                text = f"{found[point.name][1]} has a wing of that name; uninstall one of them"
+                raise NetlabError(text, code="E-WING-003")
+            found[point.name] = _wing_at(point, package), package
+        except NetlabError as error:
+            where = f"the wing {point.name} of {package} (entry point {point.value})"
+            _leave_out(NetlabError(f"{where} is left out: {error}", code=error.code))
     return found
 
 
+def _wing_at(point: EntryPoint, package: str) -> Wing:
+    try:
+        wing = point.load()
+    except Exception as error:
+        if _is_of_the_process(error):
+            raise
+        text = f"{_reason(error)}; {_remedy(package)}"
+        raise NetlabError(text, code="E-WING-001") from error
+    if not isinstance(wing, Wing):
+        text = f"it is not a netlab.wings.Wing; {_remedy(package)}"
+        raise NetlabError(text, code="E-WING-002")
+    return wing
+
+
+def wings() -> dict[str, Wing]:
+    """The installed wings by name, netlab's own first, then in alphabetical order."""
+    return {name: wing for name, (wing, _) in _installed().items()}
+
+
 def _merged(kind: str, core: Collection[str] = ()) -> dict[str, Any]:
-    """One mapping of all wings; no two offer the same name, and none one of the core."""
+    """One mapping of all wings; a name that the core has, or a wing before, is left out."""
     found: dict[str, Any] = {}
-    for name, wing in wings().items():
-        offered = getattr(wing, kind)
-        if taken := sorted(offered.keys() & found.keys()):
-            text = f"the wing {name} and another one offer {taken[0]}; remove one of them"
-            raise NetlabError(text, code="E-WING-004")
-        found |= offered
-    if taken := sorted(found.keys() & set(core)):
-        text = f"a wing offers the {kind[:-1]} {taken[0]}, which netlab has; remove that wing"
-        raise NetlabError(text, code="E-WING-005")
+    for name, (wing, package) in _installed().items():
+        for offered, target in getattr(wing, kind).items():
+            text = f"{offered} of the wing {name} of {package} is left out ({kind})"
+            if offered in core:
+                text += f": netlab has it; uninstall {package}"
+                _leave_out(NetlabError(text, code="E-WING-005"))
+            elif offered in found:
+                text += ": another wing has it, which is used; uninstall one of them"
+                _leave_out(NetlabError(text, code="E-WING-004"))
+            else:
+                found[offered] = target
     return found
 
 
 def of_others() -> bool:
     """True if a wing comes with another package."""
-    # as in wings()
-    from importlib.metadata import entry_points
-
-    return any(point.value.split(".")[0] != "netlab" for point in entry_points(group=GROUP))
+    return any(_top(point) != "netlab" for point, _ in _points())
 
 
 def commands(core: Collection[str] = ()) -> dict[str, Command]:
@@ -143,13 +219,26 @@ def _all(kind: str) -> tuple[str, ...]:
     return tuple(each for wing in wings().values() for each in getattr(wing, kind))
 
 
+def _loaded(kind: str) -> list[Any]:
+    """Load what all wings offer of a kind; what cannot be loaded is left out."""
+    found = []
+    for name, (wing, package) in _installed().items():
+        for target in getattr(wing, kind):
+            try:
+                found.append(load(target))
+            except _NotLoaded as error:
+                text = f"{kind} of the wing {name} of {package} are left out: {error}"
+                _leave_out(NetlabError(text, code=error.code))
+    return found
+
+
 def generators(core: Collection[str] = ()) -> dict[str, str]:
     """Generators of all wings; none has the name of one of the core."""
     return _merged("generators", core)
 
 
 def pages() -> list[Any]:
-    return list(map(load, _all("pages")))
+    return _loaded("pages")
 
 
 def page_prefixes() -> tuple[str, ...]:
@@ -157,23 +246,23 @@ def page_prefixes() -> tuple[str, ...]:
 
 
 def notebooks() -> list[Any]:
-    return list(map(load, _all("notebooks")))
+    return _loaded("notebooks")
 
 
 def openings() -> list[Any]:
-    return list(map(load, _all("openings")))
+    return _loaded("openings")
 
 
 def published() -> list[Any]:
-    return list(map(load, _all("published")))
+    return _loaded("published")
 
 
 def path_finders() -> list[Any]:
-    return list(map(load, _all("path_finders")))
+    return _loaded("path_finders")
 
 
 def formats() -> list[Any]:
-    return list(map(load, _all("formats")))
+    return _loaded("formats")
 
 
 def stores() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from tracked_files import ROOT, tracked
 
 LAYERS = (
     {"errors", "units", "version"},
-    {"wings"},
+    {"interrupts", "wings"},
     {"files", "core", "bus"},
     {"tuning"},
     {"outputs"},

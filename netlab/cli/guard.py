@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 
 import click
 
-from netlab import wings
+from netlab import interrupts, wings
 from netlab.cli.options import note
-from netlab.errors import NetlabError
+from netlab.errors import NO_THREAD, NetlabError
 from netlab.files.writing import no_inode
 
 FILES = 256
@@ -49,10 +49,6 @@ def check_limits() -> None:
         limited = f"limited to {memory >> 20} MiB, {MEMORY_MIB} MiB are needed"
         text = f"the address space is {limited}: raise the limit (ulimit -v)"
         raise NetlabError(text, code="E-CLI-015")
-
-
-NO_THREAD = "can't start new thread"
-"""Python's words, of no class of their own."""
 
 
 def explained(error: OSError | MemoryError | RuntimeError) -> NetlabError:
@@ -103,6 +99,10 @@ def _show(message: Warning | str, category: type[Warning], *place: Any, **more: 
         _show_others(message, category, *place, **more)
 
 
+def show_warnings_as_notes() -> None:
+    warnings.showwarning = _show
+
+
 def end_on_signals() -> None:
     """Let a command clean up on SIGTERM and SIGHUP; a second one of them changes nothing.
 
@@ -117,6 +117,7 @@ def end_on_signals() -> None:
     for number in ENDING:
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, end)
+    interrupts.clean_up_on_interrupt()
 
 
 def closed_outputs() -> list[int]:
@@ -135,14 +136,15 @@ def _end_interrupted(interrupt: KeyboardInterrupt) -> NoReturn:
     sys.exit(128 + number)
 
 
-def guarded(function: Callable) -> Callable:
+def guarded(function: Callable, *, needs_limits: bool = True) -> Callable:
     """Turn netlab's errors, the system's and signals into one message and an exit code."""
 
     @wraps(function)
     def wrapped(*args: object, **kwargs: object) -> object:
-        warnings.showwarning = _show
+        show_warnings_as_notes()
         try:
-            check_limits()
+            if needs_limits:
+                check_limits()
             return function(*args, **kwargs)
         except NetlabError as error:
             note(error.with_code())

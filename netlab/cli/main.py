@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
@@ -10,8 +10,6 @@ import click
 
 from netlab import wings
 from netlab.cli.guard import GuardedGroup, end_on_signals, guarded
-from netlab.cli.options import note
-from netlab.errors import NetlabError
 from netlab.wings import Command
 
 CORE = {
@@ -99,12 +97,14 @@ class CommandGroup(GuardedGroup):
         self.commands = self.table
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
-        """Run; a wing that fails while commands are listed is one sentence, too."""
-        try:
-            return super().main(*arguments, **settings)
-        except NetlabError as error:
-            note(error.with_code())
-            sys.exit(error.exit_code)
+        """Run; completions, which click prints before anything else, end as commands do."""
+        return guarded(super().main, needs_limits=False)(*arguments, **settings)
+
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        """Parse options; help and the version, which click prints meanwhile, end as commands do."""
+        context: click.Context
+        context = guarded(super().make_context, needs_limits=False)(*arguments, **settings)
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; one of another package's wing need not be guarded itself."""
@@ -115,9 +115,11 @@ class CommandGroup(GuardedGroup):
         # 10 ms of CPU time, for the shell only
         from click.shell_completion import CompletionItem
 
+        with warnings.catch_warnings(action="ignore"):  # the line that the user writes stays whole
+            listed = self.table.listed()
         names = [
             CompletionItem(name, help=one.summary)
-            for name, one in sorted(self.table.listed().items())
+            for name, one in sorted(listed.items())
             if name.startswith(incomplete)
         ]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]

@@ -111,11 +111,18 @@ def test_ctrl_c_while_the_command_of_a_wing_is_found_is_a_sentence(monkeypatch):
     )
 
 
-def test_a_reader_that_has_gone_ends_a_command_without_a_word_as_sigpipe_does():
+@pytest.mark.parametrize(
+    "words",
+    [("guide", "study"), ("--help",), ("--version",), ("run", "--help"), ("fleet", "--help"), ()],
+)
+def test_a_reader_that_has_gone_ends_a_command_without_a_word_as_sigpipe_does(words):
     reader, writer = os.pipe()
     os.close(reader)
-    words = (sys.executable, "-m", "netlab", "guide", "study")
-    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True)
+    code = f"import sys; sys.argv = ['netlab', *{words}]; import netlab.__main__ as m; m.main()"
+    # without words, the script for completion in a shell
+    env = {**os.environ, **({} if words else {"_NETLAB_COMPLETE": "bash_source"})}
+    argv = (sys.executable, "-c", code)
+    done = subprocess.run(argv, stdout=writer, stderr=subprocess.PIPE, text=True, env=env)
     os.close(writer)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 

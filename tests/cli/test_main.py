@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import signal
 import subprocess
 import sys
 
@@ -152,21 +154,46 @@ def test_a_function_that_a_command_names_takes_its_arguments(words):
         assert names - named <= set(TIMING) or any(one.kind is one.VAR_KEYWORD for one in takes)
 
 
-def test_a_ctrl_c_while_the_command_is_imported_is_one_sentence():
-    code = (
-        "import signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in the background
-        "class Interrupt:\n"
-        "    def find_spec(self, name, *_more):\n"
-        "        if name == 'netlab.cli.main':\n"
-        "            signal.raise_signal(signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Interrupt())\n"
-        "from netlab.__main__ import main\n"
-        "main()\n"
-    )
+INTERRUPTED = """
+import atexit, signal, sys
+import importlib.util  # in an editable installation the finder of its modules does so at the first
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
+def interrupt(*_):
+    signal.raise_signal(signal.SIGINT)
+class Interrupt:
+    def find_spec(self, name, *_more):
+        if name == WHEN:
+            sys.meta_path.remove(self)
+            interrupt()
+sys.meta_path.insert(0, Interrupt())
+for name in ("enum", "signal"):  # the finder of this script has them imported
+    sys.modules.pop(name, None)
+if WHEN == "parsing":
+    import click
+    click.Context.__enter__ = interrupt
+if WHEN == "end":
+    atexit.register(interrupt)
+sys.argv = ["netlab", "schema"]
+from netlab.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "when", ["signal", "netlab.interrupts", "netlab.cli.main", "click", "netlab.wings", "parsing"]
+)
+def test_a_ctrl_c_before_a_command_runs_is_one_sentence(when):
+    code = INTERRUPTED.replace("WHEN", repr(when))
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (130, "")
+    assert (done.returncode, done.stdout) == (130, ""), done
     assert done.stderr == "netlab: interrupted; nothing was changed\n"
+
+
+def test_a_ctrl_c_while_python_ends_ends_it_without_a_word():
+    code = INTERRUPTED.replace("WHEN", repr("end"))
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert json.loads(done.stdout)["title"]
 
 
 def test_a_directory_that_is_given_is_made_absolute(tmp_path, monkeypatch):
