@@ -15,9 +15,10 @@ PAGE = guide.DOCS / "wings.md"
 def install(folder: Path, files: dict[str, str]) -> dict[str, str]:
     """Write what an installer writes, and return the environment that finds it."""
     project = tomllib.loads(files["pyproject.toml"])["project"]
-    (folder / f"{next(name for name in files if name.endswith('.py'))}").write_text(
-        next(text for name, text in files.items() if name.endswith(".py")), encoding="utf-8"
-    )
+    for name, text in files.items():
+        if name.endswith(".py"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
     about = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     about.mkdir()
     head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
@@ -29,6 +30,5 @@ def install(folder: Path, files: dict[str, str]) -> dict[str, str]:
 
 def shown_files(package: str) -> dict[str, str]:
     """The files of a package of the docs by their names."""
-    section = PAGE.read_text("utf-8").partition(f"package `{package}`")[2]
-    found = re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```", section, re.M | re.S)
-    return dict(found[:2])
+    section = PAGE.read_text("utf-8").partition(f"package `{package}`")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```", section, re.M | re.S))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import click
+import guide
 import pytest
 from foreign_wings import install, shown_files
 
@@ -69,6 +70,29 @@ def test_a_wing_of_another_package_reads_a_file_and_adds_a_page(tmp_path):
     argv = [sys.executable, "-c", code]
     shown = subprocess.run(argv, capture_output=True, text=True, env=env, cwd=home)
     assert shown.stdout.splitlines() == ["[1170.0]", "[('tcpkali-runs.html', True)]"], shown.stderr
+
+
+HELP_ONLY = (
+    "import sys\nfrom netlab.cli import main\n"
+    "try: main(['slowest', '--help'])\n"
+    "except SystemExit: print(*{'netlab_slowest.listing', 'pydantic'} & set(sys.modules))\n"
+)
+
+
+def test_a_command_of_another_package_runs_and_its_help_imports_little(tmp_path):
+    env = install(tmp_path, shown_files("netlab-slowest"))
+    words = ("slowest", str(guide.DOCS.parent / "data/examples/agreement"), "--most", "3")
+    done = netlab(*words, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    head, *rows = done.stdout.splitlines()
+    assert head.split() == ["group", "tuning", "mtu_B", "streams", "goodput_MBps"]
+    rates = [float(row.split()[-1]) for row in rows]
+    assert len(rates) == 3 and rates == sorted(rates)
+    done = netlab("slowest", "no-such-study", env=env, cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    argv = [sys.executable, "-c", HELP_ONLY]
+    done = subprocess.run(argv, capture_output=True, text=True, env=env)
+    assert "--most" in done.stdout and done.stdout.endswith("\n\n"), done
 
 
 TREX = """

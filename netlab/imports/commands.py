@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
-from netlab.cli import guard, options
+from netlab.cli import options
 from netlab.cli.main import main
-from netlab.errors import BadInput, check, printable
-from netlab.files import paths
+from netlab.errors import BadInput
 from netlab.imports.facts import COUNTS, ENDS, FASTEST_Mbps, moment_of
-from netlab.imports.into_store import below, import_files
-from netlab.imports.rows import Facts
-from netlab.results.store import Store
-from netlab.study import is_name
-from netlab.study.file import write_study
 
 
 def _name(_context: object, _option: object, value: str | None) -> str | None:
+    # pydantic, for those who import and not for help
+    from netlab.study import is_name
+
     if value is None or is_name(value):
         return value
     raise click.BadParameter("a name has letters, digits, '.', '_' and '-', and 48 of them at most")
@@ -36,7 +31,7 @@ def _moment(_context: object, _option: object, value: str | None) -> datetime | 
         raise click.BadParameter(str(error)) from None
 
 
-@main.command("import")
+@main.command("import", runs="netlab.imports.importing:import_results")
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
@@ -86,9 +81,7 @@ def _moment(_context: object, _option: object, value: str | None) -> datetime | 
 )
 @click.option("--strict", is_flag=True, help="Import all runs of all files or none.")
 @options.results_option("--into")
-def import_command(
-    files: tuple[Path, ...], results: Path | None, strict: bool, **given: Any
-) -> None:
+def import_command() -> None:
     """Import what other tools printed, such as iperf3, iperf 2, netperf, nuttcp or flent.
 
     FILE may be a directory: all files below it, except hidden ones. What can be read is imported,
@@ -96,27 +89,3 @@ def import_command(
     its runs and the reason of each that was refused. A run that was imported before is skipped.
     Exit code 4: imported, without what was refused.
     """
-    facts = Facts(**given)
-    apart, text = facts.sender != facts.receiver, "sender and receiver are the same host"
-    check(apart, "", facts.sender, text, "E-CLI-006")
-    directory = results or paths.results_dir(facts.study)
-    done = import_files(below(files), facts, directory, strict=strict)
-    notes = ((one, text) for one in done.files for text in [one.imported, *one.reasons])
-    rows = [(str(one.path), one.kind, text) for one, text in notes if text]
-    if len(rows) > 1:
-        click.echo(options.in_columns(("file", "kind", "runs"), *rows), err=True)
-    errors = done.refused()
-    for one in done.files:
-        if not (one.run_ids or one.errors):
-            click.echo(printable(f"{one.path}: imported before"), err=True)
-    if done.run_ids:
-        try:
-            write_study(Store(directory).runs(), directory)
-        except BadInput as error:  # such as a path whose name other hosts have
-            options.note(f"no study was written: {error.with_code()}")
-            errors.append(error)
-    options.note(f"{len(done.run_ids)} runs imported into {directory}")
-    for run_id in done.run_ids:
-        click.echo(run_id)
-    if errors:
-        sys.exit(guard.BELOW_GATE)

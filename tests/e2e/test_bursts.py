@@ -15,7 +15,7 @@ from machine_pause import watched
 import netlab
 from netlab.measure.fairness import STALL_S
 from netlab.results.store import Store
-from netlab.survey.commands import _answer, _in_words
+from netlab.survey.short_study import _answer, _in_words
 
 RATE_MBPS, CREDIT = 20.0, "100mb"
 """Full when the first run begins; how much fills before a second one depends on the machine."""

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from nbformat import v4
 
-from netlab.bundle import commands, verify
+from netlab.bundle import bundling, verify
 from netlab.bundle.pack import bundle
 from netlab.cli import main
 from netlab.errors import NetlabError
@@ -81,7 +81,7 @@ def test_verify_of_changed_files_recomputes_nothing(whole, tmp_path, monkeypatch
     forged = shutil.copytree(whole, tmp_path / "forged")
     with open(forged / "results" / CAMPAIGN_STUDY, "a") as study:
         study.write("# changed\n")
-    monkeypatch.setattr(commands, "other_figures", None)
+    monkeypatch.setattr(bundling, "other_figures", None)
     done = netlab("verify", pack(forged, tmp_path / "forged.zip"))
     assert done.exit_code == 1
     assert done.output.endswith("1 file differs; the figures were not recomputed\n")
@@ -136,7 +136,7 @@ def test_rerun_takes_the_study_of_a_bundle_without_any_file_that_it_names(
         measured.append(study)
         raise NetlabError("not measured here")
 
-    monkeypatch.setattr(commands, "measure", measure)
+    monkeypatch.setattr(bundling, "measure", measure)
     file = measured_store.sealed(forged, tmp_path / "forged.zip")
     done = netlab("rerun", file, "--results", tmp_path / "again")
     assert done.exit_code == 1 and "not measured here" in done.output

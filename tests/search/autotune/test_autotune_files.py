@@ -11,7 +11,7 @@ from search.autotune.simulated import Simulated, tuned
 
 from netlab.cli.main import main
 from netlab.errors import NetlabError
-from netlab.search.autotune import commands
+from netlab.search.autotune import searching
 
 STUDY = "# my study\nnetlab: 1\n"
 FRAGMENT = "# netlab 0.1.0 autotune, 2026-01-01T00:00:00Z, agent 1234\ngroups: []\n"
@@ -26,7 +26,7 @@ def begun(monkeypatch):
         asked.append(ask)
         raise NetlabError("begun", code="E-AUTOTUNE-015")
 
-    monkeypatch.setattr(commands, "autotune", begin)
+    monkeypatch.setattr(searching, "autotune", begin)
     return asked
 
 
@@ -63,7 +63,7 @@ def test_the_files_of_a_search_are_replaced(tmp_path, begun):
 def test_a_search_without_conclusion_leaves_the_runs_of_the_winner_beside_it(tmp_path, monkeypatch):
     target = tmp_path / "best.yml"
     found = [tuned(), tuned(Simulated(spoil=lambda *_: "interference"))]
-    monkeypatch.setattr(commands, "autotune", lambda *_arguments, **_options: found.pop(0))
+    monkeypatch.setattr(searching, "autotune", lambda *_arguments, **_options: found.pop(0))
     assert search(target).exit_code == 0
     before = {file.name: file.read_text() for file in tmp_path.iterdir()}
     assert set(before) == {"best.yml", "best.json"}

@@ -14,7 +14,7 @@ from screened import screened
 
 from netlab.charts.chart import show
 from netlab.errors import NetlabError
-from netlab.search.screen import commands
+from netlab.search.screen import screening
 from netlab.search.screen.commands import screen_command
 from netlab.search.screen.page import chart, to_text
 from netlab.search.screen.record import read_screen, write_screen
@@ -122,7 +122,7 @@ def test_the_chart_has_a_row_for_every_knob_and_the_pairs_below():
 
 @pytest.mark.parametrize(("least_MBps", "code"), [(1000.0, 0), (800.0, 1)])
 def test_a_least_set_that_is_slower_ends_with_exit_code_1(tmp_path, monkeypatch, least_MBps, code):
-    monkeypatch.setattr(commands, "screen", lambda *_, **__: screened(least_MBps=least_MBps))
+    monkeypatch.setattr(screening, "screen", lambda *_, **__: screened(least_MBps=least_MBps))
     argv = ["openlab-2003", "--tuning", "openlab-2003-full", "--group", "Linux64 -> Linux64"]
     done = CliRunner().invoke(screen_command, [*argv, "--results", str(tmp_path)])
     assert done.exit_code == code, done.output
