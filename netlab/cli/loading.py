@@ -94,15 +94,18 @@ def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Stud
         study = load_study(given, quick=quick, results=results)
     except BadInput as error:
         if is_name(given):
-            stored = study_file(results or measured_directory(given))
+            place = results or measured_directory(given)
+            stored = study_file(place)
             held = load_stored(stored).name if stored.is_file() else ""
             if held in (given, given + paths.QUICK):
                 return load_stored(stored), results
             if held and results is None:
                 text = f"holds runs of {held!r}; a directory that was renamed is named by its path"
-                raise BadInput(text, where=str(stored.parent), code="E-CLI-081") from None
-            if error.key == "study" and results is None:
-                text = error.message + names_here()
+                raise BadInput(text, where=str(place), code="E-CLI-081") from None
+            if error.key == "study":
+                found = f"runs of {held!r}" if held else "no results"
+                searched = names_here() if results is None else f"; {place} holds {found}"
+                text = error.message + searched
                 raise BadInput(text, key="study", value=given, code="E-CLI-082") from None
         place = paths.given_path(given)
         if results is not None or not (place / "runs").is_dir() or not study_file(place).is_file():

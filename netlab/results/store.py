@@ -206,10 +206,10 @@ def measured_directory(study: str) -> Path:
 
 
 def names_here() -> str:
-    """Clause of a message that names the results there are; empty without any."""
+    """Clause of a message that names the directory of results, and those that are there."""
     root = paths.results_root()
     names = sorted(place.name for place in root.glob("*/") if study_file(place).is_file())
-    return f"; {root} has results of {', '.join(names)}" if names else ""
+    return f"; {root} has " + (f"results of {', '.join(names)}" if names else "no results")
 
 
 def named_campaign(given: str | Path) -> tuple[Path, str] | None:

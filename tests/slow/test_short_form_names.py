@@ -67,7 +67,8 @@ def test_the_name_of_results_is_enough_where_no_study_has_it(quick):
     shutil.copytree(directory, renamed)
     with pytest.raises(BadInput, match=f"{renamed}: holds runs of 'openlab-2003-quick'; a dir"):
         loading.load_measured_study("renamed", quick=False, results=None)
-    with pytest.raises(BadInput, match="no such file; by name there are"):
+    searched = f"no such file; by name there are .*; {directory} holds runs of '{named}'"
+    with pytest.raises(BadInput, match=searched):
         loading.load_measured_study("openlab-2004", quick=False, results=directory)
     own = paths.results_dir("mine-quick")
     shutil.copytree(directory, own)
@@ -75,6 +76,22 @@ def test_the_name_of_results_is_enough_where_no_study_has_it(quick):
         file.write_text(file.read_text().replace(f"name: {named}", "name: mine-quick"))
     study, _ = loading.load_measured_study("mine", quick=False, results=None)
     assert study.name == "mine-quick"
+
+
+def test_a_name_without_results_is_refused_with_the_directory_that_was_searched(
+    tmp_path, monkeypatch
+):
+    face_home.home_at(tmp_path, monkeypatch)
+    for named, results, searched in (
+        ("nothing", None, f"{paths.results_root()} has no results"),
+        ("nothing", tmp_path / "there", f"{tmp_path / 'there'} holds no results"),
+    ):
+        with pytest.raises(BadInput, match=f"; {searched} "):
+            loading.load_measured_study(named, quick=False, results=results)
+    renamed = paths.results_dir("renamed")
+    shutil.copytree(paths.data_dir() / "examples" / "agreement", renamed)
+    with pytest.raises(BadInput, match=f"^{renamed}: holds runs of 'agreement-quick'"):
+        loading.load_measured_study("renamed", quick=False, results=None)
 
 
 def test_the_directory_that_run_prints_is_enough_for_report_and_bundle(quick, tmp_path):
