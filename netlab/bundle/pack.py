@@ -29,7 +29,7 @@ from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.export import NO_PDF
 from netlab.report.page import MARKER, Credit
 from netlab.report.render import copy_plain
-from netlab.report.site import last_visit, publish, report_of
+from netlab.report.site import ReportRequest, last_visit, publish, report_of
 from netlab.results import store
 from netlab.results.columns import TABLES
 from netlab.study.file import frozen_text
@@ -98,10 +98,12 @@ def bundle(
             directory,
             work / SITE,
             step,
-            dated=False,
-            notebooks=[file for file in notebooks if not is_own(file)],
-            credit=Credit(author),
-            calibrations=work / CALIBRATION,
+            ReportRequest(
+                dated=False,
+                notebooks=[file for file in notebooks if not is_own(file)],
+                credit=Credit(author),
+                calibrations=work / CALIBRATION,
+            ),
         )
         if NO_PDF:
             say(f"netlab: no PDF: {NO_PDF}")

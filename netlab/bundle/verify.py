@@ -28,7 +28,7 @@ from netlab.files.reading import read_bytes
 from netlab.files.writing import read_json
 from netlab.lab import lab, namespaces
 from netlab.report.cache import user_cache
-from netlab.report.site import EXECUTED, Executions, probably_executed, publish
+from netlab.report.site import EXECUTED, Executions, ReportRequest, probably_executed, publish
 from netlab.results.frames import check_texts
 
 TOLERANCE = 1e-9
@@ -154,10 +154,12 @@ def recompute(directory: Path, work: Path) -> None:
             made = publish(
                 directory / RESULTS,
                 work / SITE,
-                executed=work / EXECUTED,
-                dated=False,
-                data_only=True,
-                calibrations=directory / CALIBRATION,
+                request=ReportRequest(
+                    executed=work / EXECUTED,
+                    dated=False,
+                    data_only=True,
+                    calibrations=directory / CALIBRATION,
+                ),
                 running=running,
                 cache=cache,
             )

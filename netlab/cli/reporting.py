@@ -19,7 +19,13 @@ from netlab.report.export import NO_PDF
 from netlab.report.gate import in_words
 from netlab.report.page import Credit, study_of_site
 from netlab.report.render import single_file as as_one
-from netlab.report.site import Executions, PublishedReport, probably_executed, publish
+from netlab.report.site import (
+    Executions,
+    PublishedReport,
+    ReportRequest,
+    probably_executed,
+    publish,
+)
 from netlab.study import Study
 from netlab.study.published import is_own
 
@@ -78,10 +84,8 @@ def publish_site(
         progress.note(printable(text))
     at_once = not probably_executed(directory, cache)
     with Executions(at_once=at_once, cache=cache) as running:
-        published = publish(
-            *(directory, target, progress.step),
-            **{"notebooks": notebooks, "running": running, "cache": cache, **words},
-        )
+        request = ReportRequest(notebooks=notebooks, **words)
+        published = publish(directory, target, progress.step, request, running=running, cache=cache)
     if NO_PDF:
         progress.note(f"no PDF: {NO_PDF}")
     if published.left_out:

@@ -637,13 +637,14 @@ class Results(StoredResults):
         /.../site/index.html
         """
         from netlab.experiment.progress import Progress
-        from netlab.report.site import publish
+        from netlab.report.site import ReportRequest, publish
 
-        target, campaign = paths.given_path(site), self.measured.campaign or ""
+        target = paths.given_path(site)
+        request = ReportRequest(campaign=self.measured.campaign or "")
         if not progress:
-            return Site(publish(self.directory, target, campaign=campaign).index)
+            return Site(publish(self.directory, target, request=request).index)
         with Progress() as shown:
-            return Site(publish(self.directory, target, shown.step, campaign=campaign).index)
+            return Site(publish(self.directory, target, shown.step, request).index)
 
     def _tables(self) -> Tables:
         from netlab.report.gate import banner

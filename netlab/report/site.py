@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -81,50 +82,56 @@ class ExecutedNotebook:
     ready: bool = True
 
 
+@dataclass(frozen=True)
+class SiteContent:
+    """What a site shows, and the files that it has besides its pages."""
+
+    notebooks: Sequence[ExecutedNotebook] = ()
+    measured: Measured | None = None
+    title: str = ""
+    """Default: that of the measured study."""
+    built_at: datetime | None = None
+    pdf: bool = True
+    png: bool = True
+    calibrations: Path | None = None
+    credit: Credit = UNCREDITED
+    left_out: Sequence[str] = ()
+    read: Sequence[str | bytes] = ()
+    """Digests of all that the measured study was read from; without them the pages of the study are
+    made anew, also those whose inputs did not change."""
+
+    @property
+    def heading(self) -> str:
+        return self.title or (self.measured.study.title if self.measured else "netlab report")
+
+
 def build_site(
-    notebooks: Sequence[ExecutedNotebook],
+    content: SiteContent,
     out_dir: str | Path,
     *,
-    measured: Measured | None = None,
-    title: str | None = None,
-    built_at: datetime | None = None,
-    pdf: bool = True,
-    png: bool = True,
     wait: Callable[[Path], None] = lambda notebook: None,
-    calibrations: Path | None = None,
-    credit: Credit = UNCREDITED,
-    left_out: Sequence[str] = (),
-    read: Sequence[str | bytes] = (),
 ) -> Path:
-    """Build the site beside `out_dir`, and replace the old one once it is complete.
-
-    `read` are digests of all that the measured study was read from; without them the pages of the
-    study are made anew, also those whose inputs did not change.
-    """
-    target = Path(os.path.abspath(out_dir))
-    files = page_files(notebooks)
+    """Build the site beside `out_dir`, and replace the old one once it is complete."""
+    target, measured, credit = Path(os.path.abspath(out_dir)), content.measured, content.credit
+    files = page_files(content.notebooks)
     own: list[Page] = []
     runs: list[Page] = []
     parts: dict[str, object] = {"front": None, "picture": "", "downloads": {}, "cite": None}
-    title = title or (measured.study.title if measured else "netlab report")
-    no_pdf = "no measured study is part of this site" if pdf else "not requested"
+    no_pdf = "no measured study is part of this site" if content.pdf else "not requested"
     with replacing(target, measured.study.name if measured else "") as work:
-        exporter = Exporter(work, target, png=png)
+        exporter = Exporter(work, target, png=content.png)
         if measured is not None:
             blocks = {n.block_id: file for n, file in files.items() if n.block_id}
             first = front(measured)
-
-            def make() -> dict[str, Any]:
-                words: dict[str, Any] = {"title": title, "pdf": pdf, "credit": credit}
-                return _study_part(measured, exporter, blocks, calibrations, **words)
-
             # the first screen and the gate name files and directories besides the results
-            shown = (first, gate(measured), blocks, title, credit, pdf, png)
-            kept = active() if read else NOTHING_KEPT
-            study_part = kept.folder("study", (*read, *map(repr, shown)), work, make)
+            shown = (*(first, gate(measured), blocks), *(content.heading, credit))
+            inputs = (*content.read, *map(repr, (*shown, content.pdf, content.png)))
+            kept = active() if content.read else NOTHING_KEPT
+            make = partial(_study_part, measured, content, exporter, blocks)
+            study_part = kept.folder("study", inputs, work, make)
             own, runs = (list(map(_page_of, study_part[kind])) for kind in ("own", "runs"))
             exporter.taken |= set(study_part["tables"])
-            if pdf:
+            if content.pdf:
                 no_pdf = study_part["no_pdf"]
             if study_part["calibration"]:
                 first["pages"][CALIBRATION] = study_part["calibration"]
@@ -150,9 +157,9 @@ def build_site(
             work,
             INDEX,
             listed,
-            site_title=title,
+            site_title=content.heading,
             description=measured.study.description if measured else "",
-            built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
+            built_at=f"{content.built_at:%Y-%m-%d %H:%M %Z}".strip() if content.built_at else "",
             concerns=gate(measured) if measured else (),
             credit=credit,
         )
@@ -163,24 +170,18 @@ def build_site(
             after=order[0] if order else None,
             pdf="" if no_pdf else PDF_NAME,
             no_pdf=no_pdf,
-            left_out=left_out,
+            left_out=content.left_out,
             **parts,
         )
     return target / "index.html"
 
 
 def _study_part(
-    measured: Measured,
-    exporter: Exporter,
-    blocks: Mapping[str, str],
-    calibrations: Path | None,
-    *,
-    title: str,
-    pdf: bool,
-    credit: Credit,
+    measured: Measured, content: SiteContent, exporter: Exporter, blocks: Mapping[str, str]
 ) -> dict[str, Any]:
     """Write the files of a study's pages; return the pages, and what the index shows of them."""
-    site = exporter.site
+    site, calibrations = exporter.site, content.calibrations
+    written = partial(write_pdf, measured, site, site / PDF_NAME, content.heading, content.credit)
     own = [exporter.page(page) for page in measured_pages(measured)]
     about = calibration_pages(measured, calibrations) if calibrations is not None else []
     own += map(exporter.page, about)
@@ -194,7 +195,7 @@ def _study_part(
         "runs": list(map(asdict, runs)),
         "tables": sorted(exporter.taken),
         "downloads": write_downloads(measured, site),
-        "no_pdf": write_pdf(measured, site, site / PDF_NAME, title, credit) if pdf else "",
+        "no_pdf": written() if content.pdf else "",
     }
 
 
@@ -367,29 +368,42 @@ def _folder_of_copies(wanted: Path) -> Iterator[Path]:
         yield wanted
 
 
+@dataclass(frozen=True)
+class ReportRequest:
+    """What is asked of the report of a directory of results."""
+
+    campaign: str = ""
+    """Default: the latest one."""
+    against: str = ""
+    """Other results, for a page that compares with them."""
+    notebooks: Sequence[Path] | None = None
+    """Default: those that the study names."""
+    executed: Path | None = None
+    """Folder of executed copies; by default below the results."""
+    dated: bool = True
+    credit: Credit = UNCREDITED
+    data_only: bool = False
+    """Neither PDF nor PNG: data of figures and tables, for a verification."""
+    calibrations: Path | None = None
+    """Directory of calibrations; by default the user's."""
+
+
+ANY_REPORT = ReportRequest()
+
+
 def publish(
     directory: Path,
     site: Path,
     step: Callable[[str, float], None] = lambda text, share: None,
+    request: ReportRequest = ANY_REPORT,
     *,
-    campaign: str = "",
-    against: str = "",
-    notebooks: Sequence[Path] | None = None,
-    executed: Path | None = None,
-    dated: bool = True,
-    credit: Credit = UNCREDITED,
-    data_only: bool = False,
-    calibrations: Path | None = None,
     running: Executions | None = None,
     cache: Cache | None = None,
 ) -> PublishedReport:
-    """Execute the analysis notebooks and build the site; parts made before are not made again.
-
-    Without a `campaign` the report is of the latest one.
-    """
+    """Execute the analysis notebooks and build the site; parts made before are not made again."""
     cache = user_cache() if cache is None else cache
     directory = directory.absolute()
-    frozen = study_file(directory, campaign or None)
+    frozen = study_file(directory, request.campaign or None)
     if not frozen.is_file():
         message = f"{directory} contains no results of a study; run it first"
         raise NetlabError(message, code="E-REPORT-001")
@@ -398,11 +412,14 @@ def publish(
     with (
         nullcontext(running) if running else Executions(cache=cache) as running,
         using(cache),
-        _folder_of_copies(executed or directory / EXECUTED) as folder,
+        _folder_of_copies(request.executed or directory / EXECUTED) as folder,
     ):
         data = tree_digest(directory, [EXECUTED])
         measured = load_measured(directory, frozen)
-        against = against and side_of(against).given  # refused before minutes of notebooks
+        against = (
+            request.against and side_of(request.against).given
+        )  # refused before minutes of notebooks
+        notebooks = request.notebooks
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
         wanted = _wanted(measured, frozen, against, notebooks)
@@ -413,16 +430,16 @@ def publish(
             name for name in shown if f"{name.removesuffix(SUFFIX)}{SUFFIX}" not in names
         )
         keys, places = _keys(wanted, directory), _places(directory)
-        calibrations = calibrations or paths.results_dir("calibration")
+        calibrations = request.calibrations or paths.results_dir("calibration")
         read: tuple[str | bytes, ...] = (data, measured.campaign or "", places)
         read += (tree_digest(calibrations),)
         # a verification computes; another package's code is not part of the digest of the program
-        if data_only or wings.of_others() or tree_digest(directory, [EXECUTED]) != data:
+        if request.data_only or wings.of_others() or tree_digest(directory, [EXECUTED]) != data:
             read = ()
         for source, parameters in wanted.items():
             output = folder / source.name
             stored = cache.get(keys[source]) if source in keys else None
-            if not (stored and _restored(stored, output, places, moved=data_only)):
+            if not (stored and _restored(stored, output, places, moved=request.data_only)):
                 running.add(source, output, parameters)
 
         def wait(output: Path) -> None:
@@ -434,19 +451,18 @@ def publish(
             ExecutedNotebook(folder / name, summary=summary, ready=False)
             for name, summary in zip(names, summaries, strict=True)
         ]
-        index = build_site(
+        content = SiteContent(
             [*pages, *_block_pages(measured, directory / EXECUTED)],
-            site,
-            measured=measured,
-            built_at=datetime.now(UTC) if dated else None,
-            pdf=not data_only,
-            png=not data_only,
-            credit=credit,
-            left_out=left_out,
+            measured,
+            built_at=datetime.now(UTC) if request.dated else None,
+            pdf=not request.data_only,
+            png=not request.data_only,
             calibrations=calibrations,
+            credit=request.credit,
+            left_out=left_out,
             read=read,
-            wait=wait,
         )
+        index = build_site(content, site, wait=wait)
         cache.made += [f"notebook {output.name}" for output in running.executed]
         if running.executed and _keys(wanted, directory) == keys:  # else results changed meanwhile
             for source, key in keys.items():

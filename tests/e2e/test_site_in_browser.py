@@ -15,7 +15,7 @@ from slow.active_content import ACTIVE
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.report.explore import explore
-from netlab.report.site import ExecutedNotebook, build_site
+from netlab.report.site import ExecutedNotebook, SiteContent, build_site
 from netlab.study.file import freeze
 
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
@@ -67,7 +67,9 @@ def site(tmp_path_factory):
     notebooks = [ExecutedNotebook(executed)]
     store_calibration(work / "calibration")
     calibrations = work / "calibration"
-    return build_site(notebooks, work / "site", measured=m, calibrations=calibrations).parent
+    return build_site(
+        SiteContent(notebooks, measured=m, calibrations=calibrations), work / "site"
+    ).parent
 
 
 def _open(browser, page, *, width=1280, scheme="light"):
@@ -86,7 +88,9 @@ def test_outputs_of_a_foreign_notebook_run_nothing_even_without_the_policy(brows
     output = v4.new_output("display_data", {"text/html": ACTIVE.replace("sprung()", "sprung=1")})
     notebook = v4.new_notebook(cells=[v4.new_code_cell("show()", outputs=[output])])
     nbformat.write(notebook, tmp_path / "theirs.ipynb")
-    build_site([ExecutedNotebook(tmp_path / "theirs.ipynb")], tmp_path / "site", pdf=False)
+    build_site(
+        SiteContent([ExecutedNotebook(tmp_path / "theirs.ipynb")], pdf=False), tmp_path / "site"
+    )
     page = tmp_path / "site" / "theirs.html"
     text = page.read_text()
     page.write_text(re.sub("<meta http-equiv=.Content-Security-Policy.*?>", "", text))

@@ -19,7 +19,7 @@ from netlab.files.tables import Table
 from netlab.report import export
 from netlab.report.export import write_pdf
 from netlab.report.page import Credit
-from netlab.report.site import build_site
+from netlab.report.site import SiteContent, build_site
 from netlab.study.file import freeze
 
 MARKUP = export.markup().get_template("macros.typ.j2").module
@@ -36,7 +36,9 @@ def measured(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(measured, tmp_path_factory):
-    return build_site([], tmp_path_factory.mktemp("site") / "site", measured=measured).parent
+    return build_site(
+        SiteContent(measured=measured), tmp_path_factory.mktemp("site") / "site"
+    ).parent
 
 
 def poppler(program, *arguments):
@@ -141,6 +143,6 @@ def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
 
 
 def test_a_site_without_results_has_no_pdf_and_says_why(tmp_path):
-    text = build_site([], tmp_path / "site").read_text()
+    text = build_site(SiteContent(), tmp_path / "site").read_text()
     assert "No PDF: no measured study is part of this site" in text
     assert not (tmp_path / "site" / "report.pdf").exists()

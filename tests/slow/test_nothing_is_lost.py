@@ -29,6 +29,8 @@ from netlab.results.frames import read
 from netlab.results.store import Store
 from netlab.study.file import freeze
 
+DATA_ONLY = publish.ReportRequest(data_only=True)
+
 LATER = "20260105T110000Z"
 
 
@@ -159,7 +161,7 @@ def test_a_report_while_its_campaign_writes_is_of_complete_rows_and_loses_none(m
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        made = publish.publish(measured, home / "site", data_only=True)
+        made = publish.publish(measured, home / "site", request=DATA_ONLY)
     finally:
         over.set()
         writer.join()
@@ -175,7 +177,7 @@ def test_a_report_while_its_campaign_writes_is_of_complete_rows_and_loses_none(m
 def test_a_campaign_that_begins_while_a_report_is_made_is_not_part_of_it(measured, home):
     before, written = rows_of(netlab.Results(measured).runs), set()
     visits = campaign(measured, written)
-    publish.publish(measured, home / "site", lambda *_: next(visits), data_only=True)
+    publish.publish(measured, home / "site", lambda *_: next(visits), DATA_ONLY)
     assert written and results_store.latest(measured) == LATER
     assert site_rows(home / "site") == before
     text = text_of(home / "site")

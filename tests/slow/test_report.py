@@ -27,7 +27,7 @@ from netlab.files.paths import study_file
 from netlab.report import render, tables
 from netlab.report.export import write_downloads
 from netlab.report.page import Credit, replacing, study_of_site
-from netlab.report.site import ExecutedNotebook, build_site
+from netlab.report.site import ExecutedNotebook, SiteContent, build_site
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read
 from netlab.search.screen.page import PAGE
@@ -83,12 +83,12 @@ def _save(path, cells):
 
 def _text(tmp_path, *paths, index=False):
     """The site of some notebooks without results: its index, or the page of the last one."""
-    built = build_site([ExecutedNotebook(p) for p in paths], tmp_path / "s", pdf=False)
+    built = build_site(SiteContent([ExecutedNotebook(p) for p in paths], pdf=False), tmp_path / "s")
     return (built if index else built.with_name(f"{paths[-1].stem}.html")).read_text()
 
 
 def _site(tmp_path, m):
-    return build_site([], tmp_path / "site", measured=m, pdf=False, png=False).parent
+    return build_site(SiteContent(measured=m, pdf=False, png=False), tmp_path / "site").parent
 
 
 def _digests(site: Path):
@@ -100,7 +100,7 @@ def test_the_index_shows_the_study_whole(one_group, notebook, tmp_path):
     at = datetime(2026, 1, 6, 12, 0, tzinfo=UTC)
     pages = [ExecutedNotebook(notebook, summary="a line")]
     index = build_site(
-        pages, tmp_path / "site", measured=one_group, built_at=at, pdf=False, png=False
+        SiteContent(pages, measured=one_group, built_at=at, pdf=False, png=False), tmp_path / "site"
     )
     text = index.read_text()
     assert index == tmp_path / "site" / "index.html"
@@ -120,7 +120,7 @@ def test_every_page_and_the_reference_name_author_and_address(one_group, noteboo
     credit = Credit("A. {Person} & Co", "https://example.org/report/?a=1&b=2")
     pages = [ExecutedNotebook(notebook)]
     more = {"measured": one_group, "pdf": False, "png": False}
-    index = build_site(pages, tmp_path / "site", credit=credit, **more)
+    index = build_site(SiteContent(pages, credit=credit, **more), tmp_path / "site")
     for page in index.parent.glob("*.html"):
         (footer,) = re.findall(r'<footer class="site">(.*?)</footer>', page.read_text(), re.DOTALL)
         assert "measured by A. {Person} &amp; Co." in footer, page.name
@@ -128,7 +128,7 @@ def test_every_page_and_the_reference_name_author_and_address(one_group, noteboo
     (reference,) = re.findall(r"@misc.*?\n}", index.read_text(), re.DOTALL)
     assert "  author = {A. Person &amp; Co},\n" in reference
     assert "  url = {https://example.org/report/?a=1&amp;b=2},\n" in reference
-    index = build_site(pages, tmp_path / "other", **more)
+    index = build_site(SiteContent(pages, **more), tmp_path / "other")
     (reference,) = re.findall(r"@misc.*?\n}", index.read_text(), re.DOTALL)
     assert "author" not in reference and "url" not in reference
     assert "measured by" not in index.read_text()
@@ -175,7 +175,7 @@ def test_links_to_and_mentions_of_a_notebook_lead_to_its_page(notebook, tmp_path
 def test_pages_of_a_part_are_folded_in_the_navigation(notebook, tmp_path):
     block = _save(tmp_path / "block.ipynb", [v4.new_markdown_cell("# A block")])
     pages = [ExecutedNotebook(notebook), ExecutedNotebook(block, part="Blocks <all>")]
-    text = build_site(pages, tmp_path / "s", pdf=False).read_text()
+    text = build_site(SiteContent(pages, pdf=False), tmp_path / "s").read_text()
     nav = re.search(r'<nav id="pages".*?</nav>', text, re.DOTALL)[0]
     folded = re.search(r"<details><summary>(.*?)</summary>.*?</details>", nav, re.DOTALL)
     assert folded[1] == "Blocks &lt;all&gt;: 1" and '<a href="block.html">A block</a>' in folded[0]
@@ -240,8 +240,8 @@ def test_downloads_hold_the_results_and_every_table(one_group, tmp_path):
 
 def test_a_new_site_replaces_the_old_one_whole(notebook, tmp_path):
     target = tmp_path / "site"
-    build_site([ExecutedNotebook(notebook)], target, pdf=False)
-    build_site([], target, pdf=False)
+    build_site(SiteContent([ExecutedNotebook(notebook)], pdf=False), target)
+    build_site(SiteContent(pdf=False), target)
     assert not (target / "01-first.html").exists()
     assert stat.S_IMODE(target.stat().st_mode) == 0o755
     assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb"}
@@ -249,13 +249,13 @@ def test_a_new_site_replaces_the_old_one_whole(notebook, tmp_path):
 
 def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
     target = tmp_path / "site"
-    build_site([ExecutedNotebook(notebook)], target, pdf=False)
+    build_site(SiteContent([ExecutedNotebook(notebook)], pdf=False), target)
     before = _digests(target)
     torn = tmp_path / "torn.ipynb"
     torn.write_text("{")
     for bad in (torn, tmp_path / "gone.ipynb", tmp_path):
         with pytest.raises(BadInput, match=r"is not a notebook|cannot be read"):
-            build_site([ExecutedNotebook(bad)], target, pdf=False)
+            build_site(SiteContent([ExecutedNotebook(bad)], pdf=False), target)
     assert _digests(target) == before
     assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb", "torn.ipynb"}
 
@@ -282,7 +282,7 @@ def test_a_report_in_the_place_of_another_study_says_which_one_goes(tmp_path, mo
         def step(self, *_):
             raise NetlabError("as far as this", code="E-CLI-005")
 
-    def published(_results, _site, step, **_words):
+    def published(_results, _site, step, *_more, **_words):
         step("site", 0.0)
 
     monkeypatch.setattr("netlab.cli.reporting.publish", published)
@@ -382,7 +382,7 @@ def test_a_directory_of_other_files_is_never_replaced(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     for place, code in (("", "006"), ("thesis.tex", "005"), ("thesis.tex/site", "003")):
         with refused(NetlabError, f"E-REPORT-{code}"):
-            build_site([], tmp_path / place, pdf=False)
+            build_site(SiteContent(pdf=False), tmp_path / place)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 

@@ -28,7 +28,7 @@ from netlab.report.cache import NOTHING_KEPT, Cache, of_one, program, user_cache
 from netlab.report.front import panel
 from netlab.report.page import Credit
 from netlab.report.pages import measured_pages
-from netlab.report.site import Executions, publish
+from netlab.report.site import Executions, ReportRequest, publish
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.frames import read, write_atomically
 from netlab.study.file import freeze
@@ -49,7 +49,7 @@ def report(store, folder, name="site", notebooks=()):
     """The parts that a report made anew, and the files of its site."""
     kept = folder if isinstance(folder, Cache) else Cache(folder)
     place = store.with_name(name)
-    publish(store, place, notebooks=notebooks, dated=False, cache=kept)
+    publish(store, place, request=ReportRequest(notebooks=notebooks, dated=False), cache=kept)
     files = {p.relative_to(place): p.read_bytes() for p in place.rglob("*") if p.is_file()}
     return kept.made, files
 
@@ -91,10 +91,8 @@ def test_a_second_report_computes_no_page_of_the_study(store, tmp_path, monkeypa
 def test_pages_of_the_study_follow_what_lies_outside_its_results(store, tmp_path, monkeypatch):
     def made(**words):
         kept = Cache(tmp_path / "cache")
-        publish(
-            *(store, tmp_path / "site"),
-            **{"notebooks": (), "cache": kept, "calibrations": tmp_path / "calibration", **words},
-        )
+        request = ReportRequest(notebooks=(), calibrations=tmp_path / "calibration", **words)
+        publish(store, tmp_path / "site", request=request, cache=kept)
         return kept.made
 
     assert "study" in made() and "study" not in made()

@@ -17,7 +17,7 @@ from nbformat import v4
 from netlab.analysis import printed
 from netlab.analysis.measured import load_measured
 from netlab.report.render import single_file
-from netlab.report.site import ExecutedNotebook, build_site
+from netlab.report.site import ExecutedNotebook, SiteContent, build_site
 from netlab.study.file import freeze
 
 IDS = re.compile(r'\sid="([^"]+)"')
@@ -34,7 +34,7 @@ def site(one_group, tmp_path_factory):
         nbformat.write(v4.new_notebook(cells=cells), work / f"{name}.ipynb")
         part = "Blocks" if block else ""
         pages.append(ExecutedNotebook(work / f"{name}.ipynb", part=part, block_id=block))
-    return build_site(pages, work / "site", measured=one_group, pdf=False).parent
+    return build_site(SiteContent(pages, measured=one_group, pdf=False), work / "site").parent
 
 
 def test_the_first_screen_has_sentences_a_chart_and_the_box_of_trust(site):
@@ -91,7 +91,7 @@ def test_a_study_that_passes_has_no_banner(tmp_path):
     study = synthetic.foreign(tmp_path)
     synthetic.store_of(tmp_path / "store", study)
     m = load_measured(tmp_path / "store", freeze(study, tmp_path / "store"))
-    build_site([], tmp_path / "site", measured=m, pdf=False, png=False)
+    build_site(SiteContent(measured=m, pdf=False, png=False), tmp_path / "site")
     for page in (tmp_path / "site").glob("*.html"):
         assert '<aside class="gate"' not in page.read_text(), page.name
 

@@ -15,7 +15,7 @@ from netlab.charts.chart import show
 from netlab.charts.measured import drift
 from netlab.report.explore import explore
 from netlab.report.page import MOST_RUNS
-from netlab.report.site import build_site
+from netlab.report.site import SiteContent, build_site
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
 from netlab.results.frames import read
 from netlab.results.store import Store
@@ -37,7 +37,7 @@ def measured(tmp_path_factory):
 @pytest.fixture(scope="module")
 def site(measured, tmp_path_factory):
     site = tmp_path_factory.mktemp("site") / "site"
-    build_site([], site, measured=measured, pdf=False, png=False)
+    build_site(SiteContent(measured=measured, pdf=False, png=False), site)
     return site
 
 

@@ -18,7 +18,7 @@ from netlab.bundle.publish import published, write_index
 from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.report.page import MARKER
-from netlab.report.site import build_site
+from netlab.report.site import SiteContent, build_site
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,9 @@ def sites(tmp_path_factory):
         runs = runs.assign(goodput_MBps=runs["goodput_MBps"] * factor, started_at=later)
         synthetic.store_of(place / f"store{day}", study, runs)
         measured = from_frames(study, runs, None, place / f"store{day}")
-        index = build_site([], place / f"site{day}", measured=measured, pdf=False, png=False)
+        index = build_site(
+            SiteContent(measured=measured, pdf=False, png=False), place / f"site{day}"
+        )
         made.append(index.parent)
     return made
 
@@ -86,7 +88,9 @@ def test_the_index_says_what_keeps_a_report_below_the_quality_gate(tmp_path):
     synthetic.store_of(tmp_path / "store", study, runs)
     measured = from_frames(study, runs, None, tmp_path / "store")
     report = published(
-        build_site([], tmp_path / "two-racks" / "1", measured=measured, pdf=False, png=False).parent
+        build_site(
+            SiteContent(measured=measured, pdf=False, png=False), tmp_path / "two-racks" / "1"
+        ).parent
     )
     assert report.state.startswith("Below the quality gate: ") and "disturbed" in report.state
     write_index(tmp_path)

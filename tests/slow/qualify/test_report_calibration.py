@@ -11,7 +11,7 @@ from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 
 from netlab.analysis.measured import load_measured
 from netlab.report.pages import calibration_pages
-from netlab.report.site import build_site
+from netlab.report.site import SiteContent, build_site
 from netlab.study.file import freeze
 
 FILE = "calibration.html"
@@ -54,7 +54,8 @@ def measured(home, **facts):
 def site(home, **more):
     place = home / "results" / "calibration"
     build_site(
-        [], home / "site", measured=measured(home), pdf=False, png=False, calibrations=place, **more
+        SiteContent(measured=measured(home), pdf=False, png=False, calibrations=place, **more),
+        home / "site",
     )
     return home / "site"
 

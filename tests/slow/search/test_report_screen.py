@@ -15,7 +15,7 @@ import netlab
 from netlab.bundle.pack import _copy_results
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
-from netlab.report.site import build_site
+from netlab.report.site import SiteContent, build_site
 from netlab.search.mlrsearch.bounds import HEADS
 from netlab.search.screen.page import PAGE
 from netlab.search.screen.written import write_files
@@ -45,7 +45,7 @@ def site(results, tmp_path_factory):
     place, site = results.directory / "screens" / "old", tmp_path_factory.mktemp("site")
     file = write_files(screened(), place)[0]
     file.write_text(json.dumps(json.loads(file.read_text()) | {"netlab_screen": 1}))
-    build_site([], site, measured=results.measured, pdf=False, png=False)
+    build_site(SiteContent(measured=results.measured, pdf=False, png=False), site)
     shutil.rmtree(place)
     index = (site / "index.html").read_text()
     assert f'href="{PAGE}mine.html"' in index and "effect of each knob of mine" in index
