@@ -26,6 +26,13 @@ from netlab.notebooks import progress
 progress.listen()
 """
 
+WITHOUT_WINGS = """
+import warnings
+from netlab.wings import Unusable
+warnings.simplefilter("ignore", Unusable)
+"""
+"""The command that executes a notebook says it once; its page is others' to read."""
+
 START_S = 180.0
 """Time to start and to import, from a slow disk on a busy machine."""
 USUAL_START_S = 5.0
@@ -77,7 +84,7 @@ class Kernel:
             self.client.allow_stdin = False
             self._stacks = sockets / "stacks"
             self._pid = int(self.manager.provisioner.pid)  # type: ignore[union-attr]
-            code = PREPARE.format(path=str(self._stacks)) + LISTEN + self._prepare
+            code = PREPARE.format(path=str(self._stacks)) + LISTEN + WITHOUT_WINGS + self._prepare
             # in a namespace of its own, so that the first notebook needs no reset
             self.client.execute(f"exec({code!r}, {{}})", silent=True, store_history=False)
         except BaseException:

@@ -6,6 +6,7 @@ import signal
 import sys
 
 import pytest
+from foreign_wings import install
 from jupyter_client.manager import AsyncKernelManager
 
 from netlab.errors import NetlabError
@@ -33,6 +34,27 @@ def test_a_kernel_imports_nothing_from_the_current_directory(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     with Kernel() as kernel, pytest.raises(NetlabError, match="No module named 'numexpr'"):
         kernel.execute("import numexpr")
+
+
+BROKEN = """
+[project]
+name = "netlab-trex"
+version = "1"
+[project.entry-points."netlab.wings"]
+trex = "netlab_trex:wing"
+"""
+
+
+def test_a_wing_that_cannot_be_loaded_is_not_named_on_the_page_of_a_notebook(tmp_path, monkeypatch):
+    env = install(tmp_path, {"pyproject.toml": BROKEN, "netlab_trex.py": "import no_libtrex"})
+    monkeypatch.setenv("PYTHONPATH", env["PYTHONPATH"])
+    with Kernel() as kernel:
+        kernel.execute(
+            "import sys, warnings\nfrom netlab.wings import wings\n"
+            "with warnings.catch_warnings(record=True) as shown: found = wings()\n"
+            "assert 'trex' not in found and not shown, shown\n"
+            f"assert {str(tmp_path)!r} in sys.path"
+        )
 
 
 def test_an_interrupt_while_a_kernel_starts_is_an_interrupt_and_leaves_no_process(monkeypatch):
