@@ -116,9 +116,6 @@ def test_the_citation_is_valid_and_names_who_and_under_what_licence():
     assert "Version 2.0" in licence
 
 
-# Commands.
-
-
 def test_make_alone_shows_the_help_which_has_every_make_command_of_the_readme():
     assert ".DEFAULT_GOAL := help" in (ROOT / "Makefile").read_text()
     make = ["make", "--no-print-directory", "-C", str(ROOT)]
@@ -220,9 +217,6 @@ def test_an_installation_gets_all_the_data_that_are_tracked_and_no_results():
         name = path.relative_to(ROOT)
         assert any(name.is_relative_to(folder) for folder in packages.values()), name
     assert not any(folder.startswith("data/results") for folder in packages.values())
-
-
-# The set-up, in a tree and on a machine that are pretended.
 
 
 @pytest.fixture

@@ -134,8 +134,6 @@ def test_run_error_carries_the_agents_word():
     assert RunError("no").reason == "internal"
 
 
-# Codes, found in the source.
-
 PACKAGE = Path(errors.__file__).parent
 PREFIXES = {
     **{"files": {"YAML", "FILES"}, "results": {"RESULTS", "IMPORT"}, "experiment": {"RUN"}},

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 import synthetic
-from hypothesis import given
-from hypothesis import strategies as st
-from openlab import OPENLAB
 from scipy import stats
 
-from netlab.analysis import cells, printed
+from netlab.analysis import printed
 from netlab.analysis.cells import (
     FROM_NOTHING,
     FROM_ROUNDS,
@@ -24,15 +19,10 @@ from netlab.analysis.cells import (
     batch_interval,
     disturbed,
     empty,
-    half_width_percent,
-    log_interval,
     mean_interval,
-    nominal_level,
-    rounds_needed,
     window_rates,
 )
 from netlab.errors import BadInput
-from netlab.study import load
 
 
 def _cell(cells, **levels):
@@ -187,67 +177,3 @@ def test_too_few_samples_give_no_interval(n):
 def test_a_confidence_that_is_none_is_refused(confidence):
     with pytest.raises(BadInput, match="confidence"):
         Cells(confidence=confidence)
-
-
-# Intervals on logarithms: never below 0.
-
-
-@given(st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=12))
-def test_no_interval_reaches_below_0_and_each_contains_its_mean(values):
-    found = log_interval(np.array(values))
-    assert 0 <= found.low <= found.mean * (1 + 1e-9)
-    assert found.high >= found.mean * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("values", [[], [5.0], [0.0, 4.0, 5.0]])
-def test_values_that_carry_no_interval_give_none(values):
-    found = log_interval(np.array(values))
-    assert math.isnan(found.low) and math.isnan(found.high)
-    assert math.isnan(found.mean) == (not values)
-
-
-# Precision of a cell, and the number of rounds needed.
-
-
-def test_a_study_with_looks_has_wider_intervals():
-    assert nominal_level(load(OPENLAB, rounds=3)) == 0.95
-    assert nominal_level(load(OPENLAB)) == pytest.approx(0.965)
-
-
-def test_half_of_a_known_interval():
-    # geometric mean 10, standard deviation of logarithms ln 2, t(2 degrees) = 4.30265
-    values = np.array([5.0, 10.0, 20.0])
-    half = 4.30265 * math.log(2) / math.sqrt(3)
-    assert half_width_percent(values, 0.95) == pytest.approx(100 * math.sinh(half), rel=1e-4)
-    assert rounds_needed(np.array([7.0, 7.0, 7.0]), 5, 0.95) == 3
-    assert rounds_needed(np.array([1.0, 1e6, 1.0]), 0.1, 0.95) == math.inf
-
-
-@pytest.mark.parametrize("values", [[], [3.0], [1.0, 1.0], [1.0, 2.0, 0.0]])
-def test_too_few_values_have_no_precision(values):
-    assert math.isnan(half_width_percent(np.array(values), 0.95))
-    assert math.isnan(rounds_needed(np.array(values), 5, 0.95))
-
-
-@given(st.lists(st.floats(50, 150), min_size=2, max_size=12), st.sampled_from([1.0, 5.0, 20.0]))
-def test_the_rounds_needed_agree_with_the_width_that_is_there(values, target):
-    found = np.array(values)
-    needed = rounds_needed(found, target, 0.95)
-    assert (needed <= len(found)) == (half_width_percent(found, 0.95) <= target)
-    narrower = rounds_needed(found, target / 2, 0.95)
-    assert narrower >= needed or math.isnan(needed)
-
-
-# Quantiles and shares of Student's t distribution.
-
-
-@pytest.mark.parametrize(("degrees", "t"), [(1, 12.7062), (2, 4.30265), (11, 2.20099)])
-def test_it_agrees_with_printed_tables(degrees, t):
-    assert cells.t_quantile(degrees, 0.975) == pytest.approx(t, rel=1e-5)
-    assert cells.t_cumulative(degrees, t) == pytest.approx(0.975, abs=1e-6)
-    assert cells.t_quantile(np.array([degrees]), 0.975) == pytest.approx([t], rel=1e-5)
-
-
-def test_scipy_is_not_loaded_before_a_first_call():
-    code = "import sys, netlab.experiment.campaign, netlab.face; assert 'scipy' not in sys.modules"
-    subprocess.run((sys.executable, "-c", code), check=True)

@@ -282,9 +282,6 @@ def test_the_p_value_is_that_of_the_t_test_of_the_logarithms(study, paired):
     assert frame["p_holm"].tolist() == pytest.approx([expected])
 
 
-# Two campaigns differ by what shifted from one to the other, which rounds do not show.
-
-
 def test_a_difference_that_repeated_campaigns_show_as_well_is_not_decided(study):
     a, *repeats = (runs_of(study, f"a{n}", factor=f) for n, f in enumerate((1.0, 1.03, 0.98, 1.01)))
     shift = shift_of([a, *repeats], 0.95)
@@ -306,8 +303,6 @@ def test_two_campaigns_do_not_estimate_a_shift(study, others):
         shift_of([runs_of(study, f"a{n}") for n in range(1 + others)], 0.95)
     assert refused.value.code == "E-ANALYSIS-044"
 
-
-# Conditions of --fail-if: parsed strictly, and met by whole intervals.
 
 ROWS = {
     "slow": (0.80, 0.75, 0.85, "slower", True),

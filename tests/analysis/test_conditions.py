@@ -84,8 +84,6 @@ def test_noise_lists_recorded_values_only_and_no_runs_give_empty_tables(runs):
         assert getattr(conditions, analysis)(runs.head(0)).empty
 
 
-# The bottleneck of a cell, and the evidence for that of a run in a sentence.
-
 FULL = {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5}
 FILLED = "50 % of the smaller socket buffer was in flight (bound 1000 MB/s)"
 SENDS, RECEIVES = "the send buffer was the limit", "the receiver's was the limit"
@@ -200,9 +198,6 @@ def test_the_verdicts_name_the_bottlenecks_of_the_synthetic_runs(runs):
     assert (merged["bottleneck"] == merged["bottleneck_made"]).all()
 
 
-# Counters of cards are summed up by name, and shared receive queues by cell.
-
-
 def runs(*rows: dict) -> pd.DataFrame:
     places = ("card_counters", "provenance", "receive_cpus", "receive_queues", "streams_per_queue")
     empty = {"group": "a -> b", "streams": 4, "sender": "a", "receiver": "b"}
@@ -243,9 +238,6 @@ def test_only_runs_with_a_shared_queue_are_collisions():
     assert collisions(runs({})) is None
 
 
-# Each measured cell has the lowest ceiling of its runs, and where that is from.
-
-
 @pytest.fixture
 def cells(runs, openlab):
     return Cells()(runs, study=openlab)
@@ -279,9 +271,6 @@ def test_groups_with_different_limits_have_a_row_each(runs, cells):
     assert ceilings_table(runs.assign(ceiling_MBps=math.nan), cells) is None
 
 
-# CPU time for every GB: all cores of both machines, one machine counted once.
-
-
 def test_the_machine_of_a_lab_is_counted_once(runs, openlab):
     levels = {"group": "Linux64 -> Linux64", "tuning": "full", "mtu_B": 9000, "streams": 4}
     part, cost = runs, cpu_cost(runs, openlab)
@@ -310,9 +299,6 @@ def test_a_host_without_a_number_of_cpus_or_a_meter_has_no_cost(runs, openlab):
     known = {f"Linux64 {pair}" for pair in ("-> Linux64", "<-> Linux64", "-> Linux32")}
     assert set(cpu_cost(runs, openlab)["group"]) == known
     assert cpu_cost(runs.assign(sender_cpu_percent=math.nan), openlab).empty
-
-
-# The samples of all streams of a run add up, sample by sample.
 
 
 def test_the_window_of_a_timeline_is_what_cells_use(runs, openlab):

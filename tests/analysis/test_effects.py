@@ -94,9 +94,6 @@ def test_about_95_of_100_intervals_hold_the_true_ratio(draw, seed, most):
     assert 930 < sum(one.low <= 1.5 <= one.high for one in found) <= most
 
 
-# The mean ratio of cells with different numbers of rounds uses all of their runs.
-
-
 def test_the_mean_ratio_of_one_pair_is_its_ratio():
     pair = (by_round(100.0, 103.0, 98.0), by_round(150.0, 149.0, 158.0))
     found, alone = mean_ratio([pair]), paired_ratio(*pair)

@@ -94,9 +94,6 @@ def test_check_finds_an_unreachable_host_and_fails(tmp_path):
     assert "fail" in done.stdout and "no-such-host.invalid" in done.stdout
 
 
-# A fault that is found late leaves no line printed.
-
-
 def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(monkeypatch):
     endpoints = {"left": SimpleNamespace(host=None)}  # that plan nothing
     monkeypatch.setattr(endpoint, "study_lab", lambda study: nullcontext())

@@ -137,9 +137,6 @@ def test_every_mtu_of_2003_passes_whole(lab, mtu_B):
         host.run(("ping", "-n", "-M", "do", "-s", payload, "-c", "1", "-W", "10", address))
 
 
-# A path with an emulator.
-
-
 def ping_ms(lab: Lab) -> float:
     argv = ("ip", "netns", "exec", lab.namespace("a"), "ping", "-n", "-q", "-c", "5", "-i", "0.05")
     waits = ("-w", "30", data_address(STUDY, "long", "b"))  # for the last answer

@@ -194,8 +194,6 @@ return new Promise(done => setTimeout(() => done(box.open), 50));
     assert browser.execute_script(unfolded) is True
 
 
-# The explorer of results: with script, on a page of a site, and with neither script nor style.
-
 SEEN = """
 return [...document.querySelectorAll('.view')].filter(v => v.checkVisibility())
   .map(v => [v.querySelector('summary').textContent, v.open]);

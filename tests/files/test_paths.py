@@ -50,9 +50,6 @@ def test_an_installation_without_data_names_the_variable_to_set(installed, monke
         paths.data_dir()
 
 
-# In a checkout.
-
-
 def test_a_checkout_keeps_results_below_data_and_finds_its_studies_by_name_and_path(
     tmp_path, monkeypatch
 ):
@@ -67,9 +64,6 @@ def test_a_checkout_keeps_results_below_data_and_finds_its_studies_by_name_and_p
         assert paths.study_file(given) == file
     monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
     assert paths.study_file("data/studies/openlab-2003.yml") == file
-
-
-# In an installation.
 
 
 def test_an_installation_has_its_data_inside_and_writes_into_the_current_directory(installed):
@@ -106,9 +100,6 @@ def test_a_study_beside_the_user_comes_before_the_one_that_is_shipped(installed)
     own.parent.mkdir(parents=True)
     own.write_text("netlab: 1\n")
     assert paths.study_file("data/studies/mine.yml") == own
-
-
-# By the environment.
 
 
 @pytest.mark.parametrize("checkout", [True, False])

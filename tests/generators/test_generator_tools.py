@@ -117,8 +117,6 @@ def test_neper_is_read_in_bits_per_second_and_its_total_is_an_estimate():
     assert sink["window"] == {"t0_ns": 0, "t1_ns": 2 * 10**9, "bytes": 2 * 10**9}
 
 
-# A host has a tool, lacks it, or has another program of its name.
-
 SAYS = {
     "neper": ("tcp_stream", "neper 1.1.0"),
     "iperf3": ("iperf3", "iperf 3.16 (cJSON 1.7.15)"),

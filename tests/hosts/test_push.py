@@ -174,9 +174,6 @@ def test_the_machine_type_is_read_from_the_program_itself(tmp_path):
     assert machine_of(little) == ("x86_64",)
 
 
-# Cleaning a host removes netlab's files only, and lists them.
-
-
 @pytest.fixture
 def cache(tmp_path):
     cache = tmp_path / "my home" / ".cache" / "netlab"

@@ -207,9 +207,6 @@ def test_the_word_survives_a_file():
     assert Study.model_validate(content).paths["a-b"].link.emulator.with_ == "netem"
 
 
-# From an emulator of the study to the requests that set it.
-
-
 def test_a_round_trip_is_halved_and_units_are_converted():
     given = {"rtt_ms": 183.2, "rate_Mbps": 2500.0, "queue_B": 4_000_000, "loss": 1e-6, "seed": 7}
     given |= {"mark_above_B": 9000, "jitter_ms": 0.5, "reorder": 0.01, "reorder_ms": 2.0}

@@ -119,8 +119,6 @@ def test_runs_that_differ_in_one_setting_are_found_and_others_are_not():
     assert pairs.iloc[1]["to_level"] == "32 M/128 M"
 
 
-# Remaining share, growth and recovery time are found for windows that follow a law.
-
 LOSS_S = 4.0
 
 

@@ -330,9 +330,6 @@ def test_a_gen_yields_by_itself_only_where_its_sink_may_be(boots, changes, yield
     assert gen.get("yield_B") == yields and "yield_B" not in sink
 
 
-# Columns of a run from two reports of its emulator.
-
-
 def late(writes: dict[int, int], max_us: float) -> dict:
     """Lateness of the given number of writes below each edge of the bins; 0 is the open bin."""
     count = [writes.get(edge, 0) for edge in (*BELOW_US, 0)]
@@ -463,9 +460,6 @@ def test_a_run_is_flagged_when_its_emulator_was_late_waited_or_had_no_memory(aft
     flags = flags_of(FINE, outcome(), [], [], BUSY, TIMING, emulated)
     assert list(flags) == ["emulator_late"] * bool(says)
     assert says in flags.get("emulator_late", "")
-
-
-# Samples that come in parts are put together, or the run fails.
 
 
 class Scripted:

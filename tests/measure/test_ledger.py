@@ -219,9 +219,6 @@ def test_segments_that_were_asked_to_be_small_have_a_larger_share_of_headers():
     assert len(audited((gen, sink)).surplus) == 2
 
 
-# Counters of the cards and receive queues become columns of a run.
-
-
 def outcome(*flows: tuple[dict, dict]) -> RunOutcome:
     return RunOutcome(tuple(Direction(*flow) for flow in flows), started_unix_ns=0, wall_s=1.0)
 
@@ -263,8 +260,6 @@ def test_streams_on_a_queue_are_counted_at_the_fullest_of_two_directions_or_miss
     # another tool's answers lack the keys
     assert set(card_columns(outcome((result("gen"), result("sink")))).values()) == {None}
 
-
-# A transfer of known size is timed from its first byte sent to its last byte read.
 
 MS_NS = 1_000_000
 

@@ -259,9 +259,6 @@ def intervals_of(of: RunOutcome) -> pd.DataFrame:
     return checked(joined(interval_rows("r", of.flows), INTERVAL_COLUMNS), INTERVAL_COLUMNS)
 
 
-# Interval samples.
-
-
 def test_intervals_are_differences_of_the_counts_and_sum_to_the_windows_bytes():
     frame = intervals_of(outcome())
     assert frame.columns.tolist() == [column.name for column in INTERVAL_COLUMNS]

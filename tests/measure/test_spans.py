@@ -118,9 +118,6 @@ def test_the_index_is_that_of_the_link_that_is_shared_less_evenly():
     assert [part.tolist() for part in spans(*LOT).by_link(np.array([1, 2, 3]))] == [[1, 2], [1, 3]]
 
 
-# Reports of an emulator with two links.
-
-
 def two_links(t_ns: int = 0, **changes) -> dict:
     """A report; `changes` name a link, a direction and a count: ``first_ab_in_packets``."""
     whole = report(t_ns)

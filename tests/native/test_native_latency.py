@@ -233,9 +233,6 @@ def test_a_stop_ends_a_probe_in_its_idle_phase(agent):
     assert {result["status"] for result in results} == {"stopped"}
 
 
-# Over a TCP connection of its own.
-
-
 def test_a_udp_run_may_have_a_probe_over_tcp(agent):
     of_udp = {"udp": 1, "record_B": 1000}
     sink, gen = agent.transfer(

@@ -23,8 +23,6 @@ from papermill.cli import papermill as command
 import netlab.face
 from netlab import wings
 from netlab.charts.chart import Chart
-from netlab.notebooks import progress
-from netlab.notebooks.execution import execute
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
@@ -110,8 +108,6 @@ def test_an_import_past_the_face_is_found():
     assert imported(code) - {"netlab"} == {"netlab.report.tables"}
 
 
-# Every notebook: question, chart, one sentence of answer, table, method; in words of the guide.
-
 ROOT = Path(__file__).resolve().parents[2]
 PASTED = re.compile(r"`(papermill [^`\n]*)`")
 
@@ -174,8 +170,6 @@ def test_papermill_commands_that_are_printed_name_notebooks_and_their_parameters
         assert names and names <= set(known), line
 
 
-# Prose of notebooks that show measured results states no figure that another campaign changes.
-
 FIGURE = re.compile(
     r"(?<![\w.,])(\d[\d,.]*(?: to \d[\d,.]*)? (?:[GMk]?B/s|[GMk]b/s|[GMk]B|ms|µs|s|min|minutes|%))"
     r"(?![\w/])"
@@ -227,8 +221,6 @@ def test_a_measured_figure_is_found(sentence, figures):
     assert FIGURE.findall(sentence) == figures
 
 
-# The frame behind the charts of an analysis, drawn by one line of seaborn.
-
 ANALYSES = [path for path in NOTEBOOKS if 15 <= int(path.stem[:2]) <= 22 or path.stem[:2] == "03"]
 
 
@@ -250,9 +242,6 @@ def test_an_analysis_ends_with_the_frame_behind_it_and_the_line_that_draws_it(pa
 def test_the_start_of_an_analysis_loads_no_seaborn(path):
     first, *_, last = [cell.source for cell in read(path).cells if cell.cell_type == "code"][1:]
     assert "import netlab" in first and "seaborn" not in first and "import seaborn" in last
-
-
-# Notebooks in git have no outputs and no traces of an execution.
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -279,31 +268,3 @@ def test_there_is_one_notebook_to_start_with_and_all_are_tracked():
         ["git", "ls-files", "*.ipynb"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert {path.relative_to(ROOT).as_posix() for path in NOTEBOOKS} == {*listed.stdout.split()}
-
-
-# A message for the user leaves a notebook's kernel, or goes to standard error without one.
-
-PYTHON = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-
-
-def test_without_an_executor_a_note_goes_to_standard_error(capsys):
-    progress.note("waiting for process 1")
-    assert capsys.readouterr().err == "netlab: waiting for process 1\n"
-
-
-def test_a_note_reaches_the_executor_and_not_the_notebook(tmp_path):
-    cell = nbformat.v4.new_code_cell(
-        "from netlab.notebooks import progress\n"
-        "progress.listen()\n"
-        "progress.note('waiting for process 1')\n"
-        "progress.announce('a-run')"
-    )
-    parameters = nbformat.v4.new_code_cell("number = 1", metadata={"tags": ["parameters"]})
-    source = tmp_path / "in.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=[parameters, cell], metadata=PYTHON), source)
-    said: list[str] = []
-    done = execute(source, tmp_path / "out.ipynb", {"number": 2}, on_progress=said.append)
-    assert said == [progress.NOTE + "waiting for process 1", "a-run"]
-    assert "waiting" not in "".join(
-        str(output) for each in nbformat.read(done, 4).cells for output in each.get("outputs", [])
-    )

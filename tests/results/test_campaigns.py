@@ -16,8 +16,8 @@ from refusals import refused
 from netlab.cli.results import results_group
 from netlab.errors import BadInput, NetlabError
 from netlab.results import store as results_store
-from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, Column
-from netlab.results.frames import checked, frame_of
+from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
+from netlab.results.frames import frame_of
 from netlab.results.store import (
     IMPORTS,
     OLDER,
@@ -224,27 +224,6 @@ def test_a_file_of_a_later_schema_is_refused_and_stays(tmp_path, monkeypatch):
     with pytest.raises(NetlabError) as caught:
         store.runs()
     assert caught.value.code == "E-RESULTS-008" and store.parts() == ["a"]
-
-
-# Records become a frame with the types of a schema, or are refused.
-
-
-@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=["None", "NaN", "NA"])
-@pytest.mark.parametrize("dtype", ["Int64", "float64", "string", "boolean"])
-def test_what_is_missing_is_so_whatever_stands_for_it(missing, dtype):
-    columns = (Column("a", dtype, "", "", nullable=True),)
-    objects = pd.DataFrame({"a": pd.Series([missing], dtype=object)})
-    for frame in (frame_of([{"a": missing}], columns), checked(objects, columns)):
-        assert frame["a"].isna().all() and str(frame["a"].dtype) == dtype
-
-
-@pytest.mark.parametrize("dtype", ["Int64", "float64", "string", "boolean"])
-def test_a_time_that_is_missing_stands_for_no_other_value(dtype):
-    with refused(NetlabError, "E-RESULTS-002"):
-        frame_of([{"a": pd.NaT}], (Column("a", dtype, "", "", nullable=True),))
-
-
-# Superseded records are listed, and removed only whole and only when they do not count.
 
 
 @pytest.fixture

@@ -170,9 +170,6 @@ def test_a_checked_frame_has_the_types_and_the_index_of_before():
     assert again.dtypes.astype(str).to_dict() == {c.name: c.dtype for c in RUN_COLUMNS}
 
 
-# Files.
-
-
 @pytest.fixture
 def stored(tmp_path):
     """Path of a stored runs table of two rows."""
@@ -311,9 +308,6 @@ def test_a_reader_sees_the_old_file_until_the_new_one_is_complete(stored, monkey
         write_atomically(frame_of([]), stored, RUN_COLUMNS)
     assert stored.read_bytes() == before
     assert [path.name for path in stored.parent.iterdir()] == ["a.parquet"]
-
-
-# The store.
 
 
 def test_parts_of_before_with_arrows_own_schema_are_read_beside_others(tmp_path):

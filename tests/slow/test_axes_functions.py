@@ -88,9 +88,6 @@ def test_charts_take_ax_by_name_or_no_axes_and_return_axes_panels_or_galleries()
     assert OF_PANELS and all(name.endswith("panels") for name in OF_PANELS)
 
 
-# Each of them is called.
-
-
 def given(*arguments: object, **keywords: object) -> tuple[tuple, dict]:
     return arguments, keywords
 

@@ -118,8 +118,6 @@ def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
     assert said in show(ax).caption
 
 
-# Studies of any factors: one row a cell, named by the levels that vary.
-
 PLAIN = {"name": "plain", "label": "Plain", "mtus_B": [1500], "knobs": []}
 STUDY = lab_study().model_copy(update={"tunings": (TuningLevel.model_validate(PLAIN),)})
 
@@ -206,9 +204,6 @@ def test_many_cells_stand_in_several_charts():
     assert [len(part) for part in parts] == [80, 80, 40]
     whole = pd.concat(parts, ignore_index=True)
     assert list(whole["run_id"]) == list(frame["run_id"])
-
-
-# Views of a group, of effects and of campaigns: what was measured, and the same in words.
 
 
 @pytest.fixture(scope="module")

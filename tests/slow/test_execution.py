@@ -76,8 +76,6 @@ def test_a_name_that_papermill_only_warns_of_fails_the_notebook(notebook):
     assert caught.value.evalue.endswith("did you mean 'repeats'?")
 
 
-# The check, over namespaces as a kernel has them.
-
 TEXT, FLOAT = (str, type(None)), (float, type(None))
 
 
@@ -145,9 +143,6 @@ def test_only_the_cell_of_papermill_is_validated():
         check({"In": [*history, "# Parameters\na = 1\nb = 2\n"], "a": 1, "b": 2}, a=int)
 
 
-# Names, before papermill sees them.
-
-
 def test_names_are_read_from_the_tagged_cell_and_known_ones_pass(notebook, tmp_path):
     assert declared(notebook) == {"study", "repeats", "seconds", "quick", "seed"}
     assert names_checked(notebook, {"repeats": 1, "study": "x"}) == {"repeats": 1, "study": "x"}
@@ -178,8 +173,6 @@ def test_what_cannot_be_read_or_parsed_is_refused(tmp_path):
     with pytest.raises(BadInput, match="is not plain Python"):
         declared(written(tmp_path, parameters("%time a = 1")))
 
-
-# A kernel that sends no progress is ended, and leaves its stacks; one that sends some goes on.
 
 LISTEN = "from netlab.notebooks import progress; progress.listen()"
 ASLEEP = "import time\ndef asleep():\n    time.sleep(600)\nasleep()"

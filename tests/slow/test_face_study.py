@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 
 import pandas as pd
 import pytest
@@ -14,15 +12,9 @@ from openlab import CONTENT, OPENLAB
 
 import netlab
 from netlab.errors import BadInput
-from netlab.face.block import MeasuredBlock
 from netlab.face.design import design_table
-from netlab.face.notebook import Site
-from netlab.face.parts import COLUMNS, Changes, HostChanges
 from netlab.files.yaml_file import read_yaml
-from netlab.results.columns import RUN_COLUMNS
 from netlab.study import schedule
-from netlab.tuning.knobs import Knob
-from netlab.tuning.plan import Change
 
 
 def test_a_name_a_path_and_a_dict_are_the_same_study():
@@ -99,9 +91,6 @@ def test_it_shows_its_groups_and_its_size_as_html_and_as_text(tmp_path):
         assert f"{runs} runs in" in text and f"{runs} runs in" in page
 
 
-# The table of a study: its note counts runs, blocks and time.
-
-
 def note_of(streams: list[int], seconds: float, rounds: int = 1) -> str:
     study = lab_study()
     changed = {"rounds": rounds, "seconds": seconds, "warmup_s": 0.1, "drain_s": 1.0}
@@ -120,9 +109,6 @@ def note_of(streams: list[int], seconds: float, rounds: int = 1) -> str:
 )
 def test_one_is_in_the_singular_and_short_times_are_in_seconds(design, text):
     assert text in note_of(*design)
-
-
-# Study, plan, group, tuning, run, results and block show a chart and a table; as text a table.
 
 
 @pytest.fixture(scope="module")
@@ -170,101 +156,3 @@ def test_a_run_shows_its_samples(results):
 def test_results_show_chart_answer_and_tables(results):
     text = chart_and_table(results)
     assert text.index("<img") < text.index("Highest goodput: ") < text.index("<table")
-
-
-# The changes of a tuning as a diff and as a frame.
-
-
-def change(name: str, old: str | None, new: str, **more) -> Change:
-    knob = Knob(kind="sysctl", name=name, value=new, source="appendix <B>")
-    return Change(knob=knob, interface=None, old=old, supported=old is not None, **more)
-
-
-SACK = change("net.ipv4.tcp_sack", "1", "0")
-GONE = change("net.ipv4.tcp_tw_recycle", None, "1", reason="left Linux in 4.12")
-CHANGES = Changes(
-    (
-        HostChanges("cable", "full", 9000, "left", (SACK, GONE)),
-        HostChanges("cable", "full", 9000, "right", (SACK,)),
-    )
-)
-
-
-def test_the_text_is_a_diff_under_a_heading_for_each_host():
-    text = repr(CHANGES)
-    assert text.startswith("# cable, full, MTU 9000: left\n- net.ipv4.tcp_sack = 1\n+ ")
-    assert "! net.ipv4.tcp_tw_recycle = 1   # unsupported: left Linux in 4.12" in text
-    assert text.count("# cable, full, MTU 9000") == 2
-
-
-def test_the_html_has_the_same_text_escaped():
-    page = CHANGES._repr_html_()
-    for words in ("cable, full, MTU 9000: right", "- net.ipv4.tcp_sack = 1", "left Linux in 4.12"):
-        assert words in page
-    assert "<B>" not in page and "&lt;B&gt;" in page
-
-
-def test_the_commands_are_those_of_the_changes_under_a_comment_for_each_host():
-    queue = Knob(kind="txqueuelen", value="100", source="s")
-    longer = Change(knob=queue, interface="eth0", old="1000", supported=True)
-    equal = change("net.ipv4.tcp_sack", "0", "0")
-    part = HostChanges("cable", "full", None, "left", (SACK, GONE, equal, longer))
-    assert Changes((part,)).commands().splitlines() == [
-        "# cable, full, MTU as found: left",
-        "sysctl -w net.ipv4.tcp_sack=0",
-        "ip link set dev eth0 txqueuelen 100",
-    ]
-
-
-def test_the_frame_has_a_row_a_knob():
-    frame = CHANGES.frame
-    assert tuple(frame.columns) == COLUMNS and len(frame) == 3
-    assert frame["knob"].tolist() == [SACK.knob.label, GONE.knob.label, SACK.knob.label]
-    assert frame["supported"].tolist() == [True, False, True]
-    assert frame.loc[0, "old"] == "1" and frame.loc[0, "new"] == "0"
-
-
-def test_without_a_tuning_there_are_no_changes():
-    empty = Changes(())
-    assert empty.frame.empty and tuple(empty.frame.columns) == COLUMNS
-    assert repr(empty) in empty._repr_html_()
-
-
-def test_a_site_is_a_path_and_shows_itself_as_a_link(tmp_path):
-    site = Site(tmp_path / "a&b" / "index.html")
-    assert repr(site) == os.fspath(site) == str(tmp_path / "a&b" / "index.html")
-    assert "a&amp;b/index.html</a>" in site._repr_html_()
-    address = f'<a href="{os.path.relpath(tmp_path)}/a%26b/index.html">'
-    assert site._repr_html_().startswith(address) and 'href="file:///' in site._repr_html_()
-
-
-# Path information in a block's notebook.
-
-
-def shown(*rows: dict) -> str:
-    """The text shown for runs of these values, the others missing."""
-    names = [column.name for column in RUN_COLUMNS]
-    runs = pd.DataFrame([dict.fromkeys(names) | row for row in rows], columns=names)
-    page = MeasuredBlock(None, None, None, runs, pd.DataFrame()).path
-    assert "<" not in page.text and page.text.splitlines()[0] in page._repr_html_()
-    return page.text
-
-
-def looked(started_at: int, ping: str) -> dict:
-    check = {"ping": ping, "traceroute": "1 198.18.0.2"}
-    return {"started_at": started_at, "provenance": json.dumps({"path_check": check})}
-
-
-def test_the_latest_look_at_the_path_is_shown_as_printed():
-    text = shown(looked(2, "ping two"), looked(1, "ping one"))
-    assert text == "ping two\n\n1 198.18.0.2"
-    assert "not checked" in shown({"started_at": 1, "provenance": "{}"})
-
-
-def test_emulator_counts_are_summed_and_the_worst_run_is_named():
-    did = {"path_packets": 1500, "path_drops": 3, "path_queue_drops": 2, "path_queue_max_B": 9000}
-    did |= {"emulator_late_us": 50.0, "emulator_cpu_percent": 12.0}
-    worse = did | {"emulator_late_us": 200.0, "path_queue_max_B": 12_000}
-    text = shown({**looked(1, "p"), **did}, {**looked(2, "p"), **worse})
-    assert "3,000 packets in 2 runs, 6 dropped, of them 4 by a full queue" in text
-    assert "12,000 B" in text and "200 us late" in text and "12 % of a core" in text

@@ -103,21 +103,6 @@ def test_a_long_path_has_its_charts_and_tables_by_part(lp):
     assert shown(found)
 
 
-# Comparisons.
-
-
-def test_an_empty_side_is_none_and_a_side_may_name_a_campaign(stores):
-    found = netlab.compare(str(stores / "a"), "", by="tuning=none,full")
-    assert found.frame["ratio"].gt(1).any()
-    with refused(BadInput, "E-ANALYSIS-029"):
-        netlab.compare(str(stores / "a"), "")
-    with refused(BadInput, "E-RESULTS-029"):
-        netlab.compare(f"{stores / 'a'}@20260101T000000Z", stores / "b")
-
-
-# Documents.
-
-
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_shows_its_tables_and_writes_them(name, tmp_path):
     found = netlab.document(name)

@@ -99,8 +99,6 @@ def test_a_window_that_the_study_asked_for_is_named_in_headline_table_and_chart(
     assert sentence in chart.caption
 
 
-# Generators are compared cell by cell.
-
 CELLS = 4 + 2  # shaped at two MTUs, unshaped at one, each with two stream counts
 OFF_PERCENT = {"netlab": 0.0, "iperf3": 0.5, "iperf2": -0.5, "nuttcp": 20.0}
 

@@ -59,8 +59,6 @@ def test_a_notebook_of_a_document_shows_and_writes_what_it_promises(name, tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == {"out.ipynb", "tables"}
 
 
-# A fresh clone, with no results of the user's.
-
 EXAMPLES = {
     "03-openlab-measured": "openlab-2003",
     "15-then-and-now": "openlab-2003",
@@ -100,8 +98,6 @@ def test_a_notebook_of_ones_own_draws_fits_and_writes(tmp_path):
     assert fit["exponent"].notna().all()
 
 
-# A study with nothing of 2003, and results that are not there.
-
 FOREIGN = {
     "03-openlab-measured": [
         *("as-found", "64 Streams", "No group of this study states a target."),
@@ -128,9 +124,6 @@ def test_missing_results_stop_a_notebook_with_a_clear_message(tmp_path):
         executed_page("03-openlab-measured", tmp_path, results=tmp_path / "nowhere")
 
 
-# Two campaigns.
-
-
 def test_a_comparison_shows_differences_effects_and_every_cell(stores, tmp_path):
     page = executed_page("18-compare", tmp_path, a=stores / "a", b=stores / "b")
     assert "geometric mean" in page and "Cell by cell" in page
@@ -147,9 +140,6 @@ def test_a_report_against_other_results_executes_the_comparison_with_both(stores
     sides = {"a": str(stores / "a"), "b": str(stores / "b")}
     assert parameters(str(stores / "a"))["18-compare"] == sides
     assert "18-compare" not in parameters("")
-
-
-# Further factors, and a published table.
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +174,6 @@ def test_a_published_table_stands_beside_the_results(crossed, tmp_path):
     assert "Theirs: published and measured" in page and "1024 to 8192" in page
     assert "holds" in page
 
-
-# Files of others: those that cannot be right are named and left out.
 
 SIDES = {"study": "other", "sender": "left", "receiver": "right"}
 

@@ -130,8 +130,6 @@ def test_few_visits_are_not_tested_and_an_empty_frame_is_not_an_error(study):
     assert len(stability(runs.iloc[:0])) == 4
 
 
-# Campaigns of one directory beside one another, with the steps between them.
-
 IDS = ("20260101T000000Z", "20260102T000000Z", "20260103T000000Z")
 
 

@@ -13,8 +13,6 @@ import synthetic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refused
-from scipy.stats import binom
-from slow import stores_campaign
 
 from netlab import study as studies
 from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, nominal_level, valid, window_rates
@@ -90,8 +88,6 @@ def test_a_study_or_a_level_of_confidence_that_is_none_is_refused(tmp_path):
     with refused(BadInput, "E-FLEET-045"):
         stores.cells(confidence=95)
 
-
-# Comparisons.
 
 FIRST, SECOND = "20260105T100000Z", "20260106T100000Z"
 STREAMS = "[1, 2, 4]"
@@ -234,29 +230,3 @@ def test_a_column_or_levels_that_cannot_be_compared_are_refused(tmp_path, study)
         stores.compare("goodput_MBps", "1", "2")
     with refused(NetlabError, "E-FLEET-048", match="of streams 1 and of streams 77"):
         stores.compare("streams", "1", "77")
-
-
-# Known effects of generated stores are found.
-
-SIZE = stores_campaign.Size(studies=1, stores=5, rounds=10)
-
-
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory):
-    """Reports of all steps for 10^3 runs and 10^6 samples."""
-    directory = tmp_path_factory.mktemp("campaign")
-    return {name: stores_campaign.step(name, directory, SIZE) for name in stores_campaign.STEPS}
-
-
-def test_every_run_counts_once_and_known_effects_lie_in_intervals_as_often_as_they_state(reports):
-    assert reports["cells-all"]["runs"] == 1000
-    assert reports["samples-all"]["cells"] == 100
-    cells = reports["cells-all"]["cells"]
-    assert cells == 100
-    least, most = binom.ppf([1e-4, 1 - 1e-4], cells, 0.95)
-    assert least <= reports["cells-all"]["within_percent"] / 100 * cells <= most
-    for name, ratio in (("compare-tunings", 1.5), ("compare-mtus", 1.25)):
-        assert reports[name]["verdicts"] == {"faster": 50}
-        assert reports[name]["overall"] == pytest.approx(ratio, rel=0.02)
-    assert not {"faster", "slower"} & set(reports["compare-equals"]["verdicts"])
-    assert reports["samples-all"]["median_off_percent"] < 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from pathlib import Path
@@ -14,20 +13,15 @@ import pyarrow
 import pyarrow.compute
 import pytest
 import synthetic
-from calibrated_samples import store_calibration
 from pyarrow import parquet
-from refusals import refused
 
 from netlab.analysis import answers, effects, findings, printed, trust
 from netlab.analysis.cells import FROM_RUN
 from netlab.analysis.cells import empty as is_empty
 from netlab.analysis.measured import from_frames, load_measured
-from netlab.analysis.trust import machines, stored
-from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.openlab import then_and_now
 from netlab.report import gate
-from netlab.report.tables import provenance
 from netlab.results.store import Damaged
 from netlab.study import load
 
@@ -263,122 +257,3 @@ def test_results_below_the_working_directory_are_named_from_there(monkeypatch, o
     assert trust.command(m) == "netlab study openlab-2003 --results results/again"
     m = measured(openlab, results=paths.results_dir("openlab-2003"))
     assert trust.command(m) == "netlab study openlab-2003"
-
-
-# The latest measurement of each part of a calibration is found, whatever came after it.
-
-RATES = {"cells": [{"rate_Mbps": 100.0, "verdict": "within"}]}
-CALIBRATED_EMULATOR = {
-    "emulator": {"round_trips": [{"rtt_ms": 1.0, "verdict": ""}], "rates": [{"verdict": "outside"}]}
-}
-
-
-def test_each_part_is_of_the_latest_run_that_has_it(tmp_path):
-    first = store_calibration(tmp_path, 1, **RATES, **CALIBRATED_EMULATOR)
-    second = store_calibration(tmp_path, 2, {"kernel": "6.2"}, **RATES)
-    parts = stored(tmp_path).parts
-    assert list(parts) == ["rates", "emulator"]
-    assert [part.date for part in parts.values()] == ["2026-01-02", "2026-01-01"]
-    assert [part.file for part in parts.values()] == [second, first]
-    assert parts["rates"].machine == {"kernel": "6.2"}
-    assert parts["emulator"].verdicts == ["outside"]
-    assert trust.calibration(tmp_path) == (
-        "1 of 1 known rate met on 2026-01-02 (netlab 0.1.0, Linux 6.2); "
-        "path emulator: 0 of 1 cell within the bound on 2026-01-01 "
-        "(netlab 0.1.0, Linux 6.1.9, Some CPU)"
-    )
-
-
-def test_a_part_of_a_wrong_shape_gives_way_to_the_one_before(tmp_path):
-    store_calibration(tmp_path, 1, **RATES, **CALIBRATED_EMULATOR)
-    for day, cells in enumerate(([], {}, [3], [{"verdict": None}], None), start=2):
-        store_calibration(tmp_path, day, cells=cells, emulator=7)
-    parts = stored(tmp_path).parts
-    assert {part.date for part in parts.values()} == {"2026-01-01"}
-    assert list(parts) == ["rates", "emulator"]
-
-
-def test_a_damaged_file_does_not_hide_the_good_ones(tmp_path):
-    store_calibration(tmp_path, 1, **RATES)
-    damaged = store_calibration(tmp_path, 2, **RATES)
-    damaged.write_text(damaged.read_text()[:40])
-    found = stored(tmp_path)
-    assert found.parts["rates"].date == "2026-01-01"
-    assert found.damaged == (damaged,)
-
-
-def test_the_one_file_of_an_older_version_is_read_and_the_absence_of_any_stated(tmp_path):
-    assert stored(tmp_path / "none") == stored(tmp_path) and stored(tmp_path).parts == {}
-    assert trust.calibration(tmp_path).startswith("not calibrated here")
-    cells = [{"verdict": "within"}] * 15 + [{"verdict": "outside"}]
-    content = {"started_at": "2026-01-05T10:00:00Z", "netlab": "0.1.0", "cells": cells}
-    (tmp_path / "calibration.json").write_text(json.dumps(content))
-    assert trust.calibration(tmp_path) == "15 of 16 known rates met on 2026-01-05 (netlab 0.1.0)"
-    (tmp_path / "calibration.json").write_text("[1]")
-    assert trust.calibration(tmp_path).startswith("not calibrated here")
-
-
-# Provenance has a column a host; facts that differ are apart from those that do not.
-
-FACTS = {"kernel": "6.12.0", "cpu_model": "Some CPU", "cpus": 2, "nic_firmware": None}
-
-
-def with_hosts(runs, **hosts):
-    content = {"netlab": "0.1.0", "agent": "5f" * 32, "hosts": hosts, "path_check": "PING " * 99}
-    return runs.assign(provenance=json.dumps(content))
-
-
-def test_a_fact_is_a_row_a_host_a_column_and_the_campaign_has_digest_times_and_seed(runs, openlab):
-    hosts = {name: FACTS | {"hostname": name} for name in ("linux32", "linux64-b", "linux64-a")}
-    found = machines(with_hosts(runs, **hosts), openlab)
-    assert list(found.hosts.columns) == ["linux64-a", "linux64-b", "linux32"]
-    assert found.differing.index.tolist() == ["hostname"]
-    equal = found.equal.set_index("item")["value"]
-    assert equal["CPU"] == "Some CPU" and equal["NIC firmware"] == "not recorded"
-    assert found.fact("kernel") == ["6.12.0"] and found.fact("NIC firmware") == []
-    shared = machines(with_hosts(runs, linux32=FACTS), openlab).shared.set_index("item")["value"]
-    assert shared["study digest (SHA-256)"] == openlab.digest()
-    assert shared["seed"] == "2003" and shared["first run"] == "2026-01-05 10:00:00 UTC"
-    assert shared["runs"] == "420, of which 420 valid"
-    assert not shared.str.contains("PING").any()
-
-
-def test_a_host_that_changed_shows_both_values(runs, openlab):
-    changed = with_hosts(runs, linux32=FACTS)
-    other = json.loads(changed["provenance"].iloc[0])
-    other["hosts"]["linux32"]["kernel"] = "6.13.0"
-    changed.loc[0, "provenance"] = json.dumps(other)
-    kernels = machines(changed, openlab).hosts.loc["kernel", "linux32"]
-    assert set(kernels.split("; ")) == {"6.12.0", "6.13.0"}
-
-
-def test_records_without_provenance_give_empty_tables_and_one_that_is_not_json_an_error(
-    runs, openlab
-):
-    found = machines(runs.assign(provenance=""), openlab)
-    assert found.hosts.empty and found.differing.empty and found.equal.empty
-    with refused(NetlabError, "E-ANALYSIS-040"):
-        machines(runs.assign(provenance="{half"), openlab)
-
-
-def test_the_tables_of_provenance_are_in_words_and_their_data_as_recorded(runs, openlab):
-    of_host = FACTS | {"mac_address": "02:00:00:00:00:01", "found": {"mtu": "1500"}, "fixed": []}
-    changed = with_hosts(runs, linux32=of_host)
-    content = json.loads(changed["provenance"].iloc[0])
-    content |= {"user_namespace": False, "link": {"linux32": {"wanted": {"rate_bps": 10}}}}
-    changed = changed.assign(provenance=json.dumps(content))
-    tables = provenance(from_frames(openlab, changed, None, None)).tables
-    shown = [name for table in tables[1:] for name in table.frame["item"]]
-    assert not [name for name in shown if "_" in name and not name.startswith("setting found: ")]
-    assert {"MAC address", "setting found: mtu", "link as asked: rate, bit/s"} <= set(shown)
-    campaign = tables[2].frame.set_index("item")["value"]
-    assert campaign["lab in a user namespace"] == "no"
-    assert tables[2].data.set_index("item")["value"]["user_namespace"] == "False"
-
-
-def test_a_host_may_be_named_as_the_column_of_facts(runs, openlab):
-    changed = with_hosts(runs, fact=FACTS, linux32=FACTS | {"kernel": "6.13.0"})
-    differing, *_ = provenance(from_frames(openlab, changed, None, None)).tables
-    assert {*differing.data.columns} == {"fact_", "fact", "linux32"}
-    kernels = differing.data.set_index("fact_").loc["kernel"]
-    assert kernels.to_dict() == {"fact": FACTS["kernel"], "linux32": "6.13.0"}

@@ -14,8 +14,6 @@ from netlab.study.keys import provenance_key
 from netlab.study.published import ReportPages, report_notebooks
 from netlab.study.schedule import visits
 
-# A published table is a CSV file and a few lines of YAML, or a clear error.
-
 STUDY = """\
 netlab: 1
 name: mine
@@ -100,9 +98,6 @@ def test_a_column_that_is_no_factor_is_refused(place):
     (place / "theirs.csv").write_text("MTU,colour,Gb/s\n1500,red,1\n")
     with refused(BadInput, "E-STUDY-082", match=r"mine\.yml:12: .*colour"):
         load(place / "mine.yml")
-
-
-# A study names the notebooks of its report: netlab's by name, its own beside its file.
 
 
 @pytest.fixture

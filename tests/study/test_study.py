@@ -24,9 +24,6 @@ def written(tmp_path: Path, content: dict) -> Path:
     return path
 
 
-# The committed design of the 2003 report.
-
-
 def test_the_openlab_study_has_the_reports_140_cells_mtus_and_buses():
     study = load(OPENLAB)
     levels = sum(len(level.mtus_B) for level in study.tunings)
@@ -182,8 +179,6 @@ def test_the_options_of_sockets_are_read_and_one_cpu_may_be_a_number():
     assert study_with("socket", {}).socket.model_dump(exclude_defaults=True) == {}
 
 
-# Every study has a short form: its own, or one derived from its timing.
-
 WITHOUT = {key: value for key, value in CONTENT.items() if key != "quick"}
 
 
@@ -258,9 +253,6 @@ def test_a_study_that_cannot_be_shortened_is_refused(tmp_path, content, key, sai
     with pytest.raises(BadInput, match=said) as caught:
         load(path, quick=True)
     assert caught.value.key == key
-
-
-# A study that asks of another tool what it cannot do is refused when it is read.
 
 
 def study_of(generator: str, *, streams=(1, 4), congestion="cubic", **more) -> dict:

@@ -318,8 +318,6 @@ def test_only_lab_hosts_are_joined_by_a_link_of_the_lab(part, name, change, sent
     assert sentence in str(refusal(content))
 
 
-# Mutations: a valid study with a random change loads or is refused.
-
 KEYS = st.sampled_from(["name", "kind", "ends", "host", "a b", "", "0", "<<"])
 SCALARS = st.one_of(
     st.none(),

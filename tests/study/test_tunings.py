@@ -136,9 +136,6 @@ def test_one_host_may_stay_as_found_while_the_other_is_tuned():
     assert half.tuning_profile("right", "big").items == ()
 
 
-# The study's own tunings.
-
-
 def test_a_tuning_inline_in_its_level_needs_no_source():
     own = study(tunings=[{"name": "big", "mtus_B": [9000], "knobs": [QUEUE, WINDOW]}])
     profile = own.tuning_profile("left", "big")
@@ -233,9 +230,6 @@ def test_a_bad_tuning_beside_the_file_is_refused_by_its_own_name(write, given, w
     assert all(word in str(caught.value) for word in words)
 
 
-# Refusals.
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -289,9 +283,6 @@ def test_a_host_cannot_have_a_tuning_for_a_level_that_the_study_lacks():
 def test_a_congestion_control_of_the_hosts_kernels_alone_is_declared():
     assert study(congestion="bbr9", stacks={"bbr9": {"law": "kernel"}}).congestions() == ("bbr9",)
     assert "no parameters" in refusal(stacks={"bbr9": {"law": "kernel", "gamma": 0.5}})
-
-
-# Digest and frozen copy.
 
 
 def test_the_digest_covers_the_content_of_the_tunings_and_not_their_remarks(write):

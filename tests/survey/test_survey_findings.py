@@ -188,8 +188,6 @@ def test_no_text_stops_a_list_of_cpus(text):
     assert all(cpu >= 0 for cpu in cpus_of(text[:8]))
 
 
-# The study that is written is valid, whatever was found.
-
 printable = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60)
 
 

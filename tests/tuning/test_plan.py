@@ -108,9 +108,6 @@ def test_values_are_escaped_in_html():
     assert "&lt;script&gt;" in shown and "a&amp;b" in shown and "<script>" not in shown
 
 
-# Settings that are read from files of a host: the command and its output.
-
-
 def test_as_found_records_without_setting():
     profile = load_profile("as-found")
     assert profile.items == ()

@@ -47,8 +47,6 @@ def percents(shares: dict[str, float]) -> list[str]:
     return [f"{100 * shares[kind]:.1f} %" for kind in NOISES]
 
 
-# Cells, measured in a fixed number of rounds, or until they are precise.
-
 CELLS, FIXED_SCATTER = 4000, 0.1
 ADAPTIVE = [(*rounds, at) for rounds in ((3, 12), (4, 24)) for at in (0.02, 0.05, 0.1, 0.2)]
 """Least and most rounds, scatter: the default of a study, and what openlab-2003 asks for."""
@@ -85,8 +83,6 @@ def covered_cells(least: int, most: int, scatter: float) -> tuple[dict[str, floa
     return shares, f"| {' | '.join([first, f'{100 * scatter:g} %', *percents(shares), last])} |"
 
 
-# Cells that stop at the first test, of a study with the default precision: few, and chosen.
-
 EARLY_CASES = [(0.02,), (0.05,), (0.1,), (0.2,)]
 EARLY_HEADING = "| scatter of 3 to 12 rounds | stop after 5 | of these, contained |"
 
@@ -107,8 +103,6 @@ def covered_early(scatter: float) -> tuple[dict[str, float], str]:
     ]
     return {"normal": float(hits.mean())}, f"| {' | '.join(parts)} |"
 
-
-# Mean ratios of pairs of cells of a campaign.
 
 STEPS, CAMPAIGN_CELLS, VISIT = 600, 24, 4
 """Ratios; cells of a campaign, of which those of a visit follow each other."""

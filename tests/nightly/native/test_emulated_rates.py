@@ -131,8 +131,6 @@ def test_a_sender_keeps_its_buffer_full(path):
 
 
 # Last: the loops that keep processors awake take from those of the rates.
-
-
 @pytest.mark.parametrize(
     ("there_us", "back_us"),
     [(0, 0), (250, 250), (500, 1500), (5000, 5000), (20_000, 20_000), (60_000, 123_200)],

@@ -192,8 +192,6 @@ def _round_trips_ms(printed: str) -> list[float]:
     return [float(ms) for ms in re.findall(r" time=([\d.]+) ms", printed)]
 
 
-# The tests.
-
 pytestmark = pytest.mark.timeout(600)
 WINDOWS = 5
 LATE_MS = 6.0

@@ -125,8 +125,6 @@ def test_a_level_that_cannot_be_is_refused_by_name(plan, wrong, key):
         plan(**wrong)
 
 
-# A calibration's document has the measured parts, and its command selects them.
-
 RATE = EmulatedRate(100.0, 20.0, 1500)
 PLAN = EmulatorPlan(rtts_ms=(10.0,), rates=(RATE,))
 AT, MACHINE = "2026-01-01T00:00:00Z", {"kernel": "6.1"}
@@ -195,8 +193,6 @@ def test_an_option_of_a_part_left_out_is_refused(argv, says):
     done = CliRunner().invoke(calibrate_command, argv)
     assert done.exit_code == 2 and says in done.output
 
-
-# The cells of the emulator's calibration, and their verdicts.
 
 QUIET, BUSY = RoundTrip(10.0, IDLE), RoundTrip(10.0, LOADED)
 LINK = RoundTrip(10.0, LOADED_LINK)
@@ -318,9 +314,6 @@ def test_the_accuracy_has_text_tables_and_json_with_any_part_missing():
     assert "least, µs" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()
     assert done.as_json()["samples"] == samples
     assert done.verdicts == ["within", *["not measured"] * 3]
-
-
-# Every cell of the emulator's calibration is measured the same number of times.
 
 
 @pytest.mark.parametrize(

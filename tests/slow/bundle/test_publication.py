@@ -112,9 +112,6 @@ def test_what_is_no_report_or_no_repository_is_refused(sites, tmp_path):
     assert refusal.exit_code == 1 and "E-REPORT-016" in refusal.output
 
 
-# From outside: the user's own repository, settings and remote.
-
-
 def git(*words, cwd=None, **env):
     done = subprocess.run(
         ["git", *map(str, words)],

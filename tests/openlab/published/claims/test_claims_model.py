@@ -97,8 +97,6 @@ def test_an_unusable_claim_is_refused(record, problem):
         claims_of({"document": "a document", "claims": [record]}, {})
 
 
-# Tables of the claims.
-
 FOUND = claims.check_all()
 
 
@@ -121,8 +119,6 @@ def test_a_table_may_be_of_one_document_or_verdict():
         with pytest.raises(BadInput, match=key):
             claims_table(FOUND, **{key: value})
 
-
-# Verdicts of all claims, recomputed from the published data.
 
 CONTRADICTED = {
     ("openlab-report", "4.1.2", "1500 B with kernel tuning drops after"),
