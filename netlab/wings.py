@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,17 @@ class Wing:
     """Directories below a study's results with stores of their own, as patterns, for a bundle."""
     files: tuple[str, ...] = ()
     """Further files below a study's results that belong into its bundle, as patterns."""
+
+    def __post_init__(self) -> None:
+        """Refuse another type of value here, and not where all wings are listed."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            kind = Command if each.name == "commands" else str
+            container = tuple if each.default == () else dict
+            items = value.values() if isinstance(value, Mapping) else value
+            fits = isinstance(value, (tuple, list) if container is tuple else Mapping)
+            if not fits or not all(isinstance(one, kind) for one in items):
+                raise TypeError(f"{each.name} must be a {container.__name__} of {kind.__name__}")
 
 
 class Unusable(UserWarning):

@@ -116,6 +116,8 @@ def trex(module: str) -> dict[str, str]:
         ("raise OSError('libtrex.so: cannot open shared object file')", "E-WING-001"),
         ("wing = Wing(colours=())", "E-WING-001"),
         ("wings = Wing()", "E-WING-001"),
+        ("wing = Wing(commands={'trex': 'netlab_trex:trex'})", "E-WING-001"),
+        ("wing = Wing(pages='netlab_trex:pages')", "E-WING-001"),
         ("wing: = Wing()", "E-WING-001"),
         ("wing = 1", "E-WING-002"),
         ("wing = Wing(commands={'fleet': Command('a:b', 'Another.')})", "E-WING-004"),
@@ -158,6 +160,13 @@ def test_a_command_without_what_it_imports_is_a_sentence_and_the_others_run(tmp_
     assert line.endswith("[E-WING-006]")
     done = netlab("--help", env=env, cwd=tmp_path)
     assert "Run TRex." in done.stdout and done.stderr == ""
+
+
+def test_a_command_that_is_a_plain_function_is_a_sentence(tmp_path):
+    module = "wing = Wing(commands={'trex': Command('netlab_trex:trex', 'Run.')})\ndef trex(): pass"
+    done = netlab("trex", env=install(tmp_path, trex(module)), cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1 and "netlab_trex:trex" in line and line.endswith("[E-CLI-083]")
 
 
 ASKED_OF_ALL = ("pages", "notebooks", "openings", "published", "path_finders", "formats")

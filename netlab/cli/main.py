@@ -10,6 +10,7 @@ import click
 
 from netlab import wings
 from netlab.cli.guard import GuardedGroup, end_on_signals, guarded
+from netlab.errors import NetlabError
 from netlab.wings import Command
 
 CORE = {
@@ -57,6 +58,14 @@ CORE = {
 """Commands of the core; wings are asked for others, and for a list of all."""
 
 
+def _command_at(target: str) -> click.Command:
+    command = wings.load(target)
+    if not isinstance(command, click.Command):
+        text = f"{target} is not a command of click, but a {type(command).__name__}; mend its wing"
+        raise NetlabError(text, code="E-CLI-083")
+    return command
+
+
 class CommandTable(MutableMapping[str, click.Command]):
     """Commands by their names; the module of one is imported when it is asked for."""
 
@@ -70,7 +79,7 @@ class CommandTable(MutableMapping[str, click.Command]):
         if name not in self._loaded:
             listed = CORE if name in CORE else wings.commands()
             # a limit of this process or a Ctrl-C ends an import, too, with one sentence
-            self._loaded[name] = guarded(wings.load)(listed[name].target)
+            self._loaded[name] = guarded(_command_at)(listed[name].target)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: click.Command) -> None:
