@@ -113,7 +113,7 @@ def test_ctrl_c_while_the_command_of_a_wing_is_found_is_a_sentence(monkeypatch):
 
 @pytest.mark.parametrize(
     "words",
-    [("guide", "study"), ("--help",), ("--version",), ("run", "--help"), ("fleet", "--help"), ()],
+    [("guide", "study"), ("--help",), ("--version",), ("run", "--help"), ("lab", "--help"), ()],
 )
 def test_a_reader_that_has_gone_ends_a_command_without_a_word_as_sigpipe_does(words):
     reader, writer = os.pipe()
