@@ -43,6 +43,7 @@ enum {
 	NL_NAME_MAX = 32, /* option keys, congestion control and interface names */
 	NL_ADDRESS_MAX = 64,
 	NL_LIST_MAX = 256, /* a list of names or CPUs, as text */
+	NL_SENDERS_MAX = 16,    /* gens of one sink */
 	NL_CONGESTIONS_MAX = 8, /* items of a list that is dealt to the streams */
 	NL_TOKEN_B = 16,
 	NL_HELLO_B = 64,
@@ -141,6 +142,8 @@ struct nl_run_opts {
 	uint64_t tail_ms;
 	uint64_t bytes; /* gen: per stream, exact; 0 for a timed run */
 	uint64_t source_span; /* gen: ports of such a range */
+	uint64_t senders; /* sink: gens that share its streams */
+	uint64_t sender;  /* gen: its number among them, from 0 */
 	uint64_t interval_ms;
 	uint64_t accept_ms; /* sink: for all streams to arrive */
 	uint64_t await_start_ms; /* sink of an agent: time to wait for the request `start`; 0: none */
@@ -174,6 +177,7 @@ struct nl_run_opts {
 	char ends_ms[NL_LIST_MAX];     /* end of a stream, after the start; 0: with the run */
 	char pacings_Bps[NL_LIST_MAX]; /* gen: in place of pacing_Bps */
 	char source_ports[NL_LIST_MAX]; /* gen: first port of the range that a stream is bound to; 0: any port */
+	char own_streams[NL_LIST_MAX]; /* gen: 1 of each stream of the sink that is its own; empty: all */
 	char cpus[NL_LIST_MAX];       /* threads take them round robin; empty: scheduler */
 	char interface[NL_NAME_MAX]; /* empty: no interface is metered */
 	char egress[NL_NAME_MAX]; /* gen: the interface that batches fit; empty: of the local address */

@@ -47,3 +47,45 @@ uint64_t nl_dealt_number(const char *list, uint64_t stream)
 	nl_decimal_take(&item, item + len, &number);
 	return number;
 }
+
+/* The item at a place of the list as a number, and for how many streams it stands. */
+static uint64_t number_at(const char *at, uint64_t *streams)
+{
+	const char *item = item_at(at, streams);
+	uint64_t number = 0;
+
+	nl_decimal_take(&item, item + strcspn(item, ","), &number);
+	return number;
+}
+
+uint64_t nl_dealt_count(const char *list)
+{
+	uint64_t sum = 0, streams;
+
+	if (!*list)
+		return 1;
+	for (const char *at = list;; at = strchr(at, ',') + 1) {
+		if (number_at(at, &streams))
+			sum += streams;
+		if (!strchr(at, ','))
+			return sum;
+	}
+}
+
+uint64_t nl_dealt_nth(const char *list, uint64_t k)
+{
+	uint64_t of_turn = nl_dealt_count(list), stream, streams;
+
+	if (!*list)
+		return k;
+	stream = k / of_turn * nl_dealt_streams(list);
+	k %= of_turn;
+	for (const char *at = list;; at = strchr(at, ',') + 1) {
+		if (number_at(at, &streams)) {
+			if (k < streams)
+				return stream + k;
+			k -= streams;
+		}
+		stream += streams;
+	}
+}

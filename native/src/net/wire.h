@@ -27,7 +27,8 @@ struct nl_hello {
 	uint16_t port; /* of the gen's datagrams; 0: none */
 };
 
-/* The connections of a run beside its streams, by the number that their hello has in place of a stream's. */
+/* The connections of a run beside its streams, by the number that their hello has in place of a stream's. That of
+ * every further sender of a sink follows the first one's control connection. */
 static inline uint32_t nl_hello_of_probe(const struct nl_run_opts *opts)
 {
 	return (uint32_t)opts->streams;

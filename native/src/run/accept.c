@@ -57,10 +57,12 @@ static int take_over(struct nl_run *run, int fd, const struct nl_hello *hello)
 
 	if (hello->stream == nl_hello_of_probe(&run->opts))
 		return nl_latency_take(run, fd);
-	if (hello->stream == nl_hello_of_control(&run->opts)) {
-		if (run->transfer.control >= 0)
+	if (hello->stream >= nl_hello_of_control(&run->opts)) {
+		int *control = &run->control[hello->stream - nl_hello_of_control(&run->opts)];
+
+		if (*control >= 0)
 			return -1;
-		run->transfer.control = fd;
+		*control = fd;
 		return 0;
 	}
 	stream = &run->transfer.stream[hello->stream];
@@ -182,9 +184,18 @@ static int wait_for_peers(struct acceptor *a, uint64_t deadline_ns)
 	return poll(a->poll, a->count + 2, nl_poll_ms(until));
 }
 
+static uint64_t senders_arrived(const struct nl_run *run)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < run->opts.senders; i++)
+		count += run->control[i] >= 0;
+	return count;
+}
+
 static int all_arrived(const struct nl_run *run)
 {
-	return run->report.accepted == run->opts.streams && run->transfer.control >= 0;
+	return run->report.accepted == run->opts.streams && senders_arrived(run) == run->opts.senders;
 }
 
 static int accept_all(struct acceptor *a, struct nl_err *err)
@@ -212,7 +223,7 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 			return nl_fail(err, NL_TIMEOUT,
 				       "%" PRIu64 " of %" PRIu64 " streams arrived in %" PRIu64 " ms%s",
 				       run->report.accepted, run->opts.streams, run->opts.accept_ms,
-				       run->transfer.control < 0 ? ", and no control connection" : "");
+				       senders_arrived(run) < run->opts.senders ? ", and no control connection" : "");
 	}
 	return NL_OK;
 }
@@ -282,5 +293,6 @@ int nl_sink_go(struct nl_run *run, struct nl_err *err)
 void nl_sink_over(const struct nl_run *run)
 {
 	/* a gen that has gone needs none */
-	(void)!send(run->transfer.control, "W", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	for (uint64_t i = 0; i < run->opts.senders; i++)
+		(void)!send(run->control[i], "W", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -1,6 +1,7 @@
 /* The gen's connect phase: connect every stream, send its hello, and wait for the sink's G, the last step
  * before the data. */
 #include "base/clock.h"
+#include "base/dealt.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "net/sock.h"
@@ -73,10 +74,20 @@ static int wait_for_some(struct waiting *w, struct nl_err *err)
 	return code;
 }
 
+/* The number of a connection's hello: of one of several gens its streams are a part of the sink's. */
+static uint32_t hello_of(const struct nl_run_opts *opts, uint64_t id)
+{
+	uint64_t streams = opts->streams / nl_dealt_count(opts->own_streams) * nl_dealt_streams(opts->own_streams);
+
+	if (id < opts->streams)
+		return (uint32_t)nl_dealt_nth(opts->own_streams, id);
+	return (uint32_t)(streams + id - opts->streams + opts->sender);
+}
+
 int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_flow *flow, struct nl_err *err)
 {
 	/* of a UDP run also the hello of a connection without datagrams has a port */
-	struct nl_hello hello = {.stream = (uint32_t)id, .port = (uint16_t)opts->udp};
+	struct nl_hello hello = {.stream = hello_of(opts, id), .port = (uint16_t)opts->udp};
 	uint8_t bytes[NL_HELLO_B];
 	int error = 0;
 	socklen_t len = sizeof(error);

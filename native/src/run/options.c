@@ -55,6 +55,10 @@ static const struct nl_option table[] = {
 		UINT64_C(1000000000000)),
 	NUMBERS(source_ports, "first source port of each stream, dealt in turn; empty: chosen by the kernel", NL_GEN,
 		65535),
+	NUMBERS(own_streams, "of a sink of several senders: 1 of each of its streams that this gen has, dealt in turn",
+		NL_GEN, 1),
+	COUNT(sender, "0", "number of the gen among the senders of its sink", NL_GEN, 0, 0, NL_SENDERS_MAX - 1),
+	COUNT(senders, "1", "gens that share the streams; of several there is no from", NL_SINK, 0, 1, NL_SENDERS_MAX),
 	COUNT(source_span, "1", "ports from there on that a stream may take; at least the streams", NL_GEN, 0, 1, 65535),
 	COUNT(interval_ms, "100", "time between samples", BOTH, 0, 10, HOUR_MS),
 	COUNT(accept_ms, "5000", "timeout for the arrival of all streams", NL_SINK, 0, 1, HOUR_MS),
@@ -422,6 +426,23 @@ static int check_flows(const struct nl_run_opts *opts, struct nl_err *err)
 	return NL_OK;
 }
 
+/* A part of the streams of a sink, and a sink of several such gens. */
+static int check_senders(const struct nl_run_opts *opts, struct nl_err *err)
+{
+	uint64_t own = nl_dealt_count(opts->own_streams);
+
+	if (own == 0 || opts->streams % own)
+		return nl_fail_key(err, "own_streams", "own_streams: %" PRIu64 " of a turn cannot be dealt to %" PRIu64
+				   " streams", own, opts->streams);
+	if (opts->own_streams[0] && (opts->udp || opts->latency_interval_ms))
+		return nl_fail_key(err, "own_streams", "own_streams: udp and the latency probe have one sender");
+	if (opts->sender && !opts->own_streams[0])
+		return nl_fail_key(err, "sender", "sender: needs own_streams");
+	if (opts->role == NL_SINK && opts->senders > 1 && (opts->udp || opts->latency_interval_ms || opts->from[0]))
+		return nl_fail_key(err, "senders", "senders: udp, the latency probe and from have one sender");
+	return NL_OK;
+}
+
 int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	int gen = opts->role == NL_GEN, code;
@@ -453,6 +474,8 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 		code = check_udp(opts, err);
 	if (!code)
 		code = check_flows(opts, err);
+	if (!code)
+		code = check_senders(opts, err);
 	if (code)
 		return code;
 	if (opts->record_B > buffers_max_B / opts->streams)

@@ -135,7 +135,7 @@ static int choose_engine(struct nl_run *run, struct nl_err *err)
 	/* Each thread may open an epoll set, a pipe and a file; one more is the control connection. A sink gives
 	 * connections whose hello has not come half of what is left, and would evict its own streams. */
 	if (run->opts.role == NL_SINK)
-		greeting = 2 * nl_sooner(run->opts.streams, NL_CONNECTING_MAX);
+		greeting = 2 * nl_sooner(run->opts.streams, NL_CONNECTING_MAX) + run->opts.senders - 1;
 	return nl_fd_limit_need(run->opts.streams * (1 + run->opts.udp) + 4 * report->threads + 1 + greeting, err);
 }
 
@@ -188,6 +188,8 @@ int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_e
 	run->opts = *opts;
 	run->transfer.opts = &run->opts;
 	run->listener = run->wake = run->udp_port = run->transfer.file = run->transfer.control = -1;
+	for (size_t i = 0; i < NL_SENDERS_MAX; i++)
+		run->control[i] = -1;
 	run->report.role = (int32_t)opts->role;
 	run->report.run = opts->run;
 	run->report.streams = opts->streams;
@@ -221,6 +223,8 @@ static uint64_t rejected_datagrams(int fd)
 static void close_streams(struct nl_run *run)
 {
 	nl_close(&run->transfer.control);
+	for (size_t i = 0; i < NL_SENDERS_MAX; i++)
+		nl_close(&run->control[i]);
 	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++) {
 		nl_close(&run->transfer.stream[i].fd);
 		if (run->flow)

@@ -14,6 +14,7 @@ struct nl_run {
 	uint32_t port;
 	int udp_port; /* sink: reserves the port for the streams' sockets, and gets what is not theirs; or -1 */
 	struct nl_flow *flow; /* [streams] of a UDP run, or NULL */
+	int control[NL_SENDERS_MAX]; /* sink: a control connection of each sender; -1: none yet */
 	atomic_int stop_requested;
 	/* Of a sink with await_start_ms; NULL: nothing can start it. The step is `connected` or `running`. */
 	void (*on_step)(void *context, const char *step);
@@ -31,7 +32,7 @@ enum { NL_CONNECTING_MAX = 128 };
 int nl_sink_accept(struct nl_run *run, struct nl_err *err);
 int nl_gen_connect(struct nl_run *run, struct nl_err *err);
 
-/* Send the hello of stream id over fd, or fail with the reason that fd has not connected. flow: of a UDP run's
+/* Send the hello of stream id, of a gen's own, over fd, or fail with the reason that fd has not connected. flow: of a UDP run's
  * stream, which gets its socket; else NULL. */
 int nl_gen_hello(const struct nl_run_opts *opts, int fd, uint64_t id, struct nl_flow *flow, struct nl_err *err);
 
@@ -43,7 +44,7 @@ void nl_run_start(struct nl_run *run);
 int nl_sink_go(struct nl_run *run, struct nl_err *err);
 int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
 
-/* Sink: send W on the control connection, since the window is over. A gen waits for it at its end. */
+/* Sink: send W on the control connections, since the window is over. A gen waits for it at its end. */
 void nl_sink_over(const struct nl_run *run);
 
 /* Start, time, sample and end the streams; fills the report. */

@@ -71,6 +71,22 @@ TEST(the_control_connection_is_the_second_after_the_last_stream_and_no_more_foll
 	CHECK(nl_hello_check(bytes, &run, &out) == NL_HELLO_STREAM);
 }
 
+TEST(each_sender_of_a_sink_has_a_control_connection)
+{
+	struct nl_hello with = {.stream = 5}, out = {0};
+	struct nl_run_opts opts = run;
+	uint8_t bytes[NL_HELLO_B];
+
+	opts.senders = 3;
+	for (; with.stream <= 8; with.stream++) {
+		nl_hello_write(bytes, &run, &with);
+		CHECK(nl_hello_check(bytes, &opts, &out) == (with.stream < 8 ? NL_HELLO_OK : NL_HELLO_STREAM));
+	}
+	with.stream = 4; /* that of a probe, which was not asked for */
+	nl_hello_write(bytes, &run, &with);
+	CHECK(nl_hello_check(bytes, &opts, &out) == NL_HELLO_STREAM);
+}
+
 TEST(a_udp_run_has_the_port_of_the_datagrams_and_no_other_run_does)
 {
 	struct nl_hello with = sent, out = {0};

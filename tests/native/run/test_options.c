@@ -48,6 +48,23 @@ TEST(lists_are_dealt_to_the_streams_in_turn)
 	CHECK(strcmp(opts.starts_ms, "0,3*100") == 0 && strcmp(opts.pacings_Bps, "1,3*0") == 0);
 }
 
+TEST(streams_of_several_senders_are_a_part_of_each_turn)
+{
+	static const uint64_t own[] = {1, 4, 5, 8, 11, 12};
+
+	CHECK(nl_dealt_count("0,1,2*0,2*1,0") == 3 && nl_dealt_count("") == 1 && nl_dealt_count("4*0") == 0);
+	for (uint64_t k = 0; k < 6; k++)
+		CHECK(nl_dealt_nth("0,1,2*0,2*1,0", k) == own[k]);
+	CHECK(nl_dealt_nth("", 7) == 7 && nl_dealt_nth("1", 7) == 7);
+	CHECK(parse(NL_GEN, GEN " window_ms=9 own_streams=0,2*1 sender=1") == NL_OK && opts.sender == 1);
+	CHECK(parse(NL_GEN, GEN " window_ms=9 own_streams=3*1,0") == NL_BAD_REQUEST); /* 4 streams, 3 a turn */
+	CHECK(parse(NL_GEN, GEN " window_ms=9 own_streams=3*0") == NL_BAD_REQUEST);
+	CHECK(parse(NL_GEN, GEN " window_ms=9 own_streams=2") == NL_BAD_REQUEST);
+	CHECK(parse(NL_GEN, GEN " window_ms=9 sender=1") == NL_BAD_REQUEST);
+	CHECK(parse(NL_SINK, SINK " senders=16") == NL_OK && parse(NL_SINK, SINK " senders=17") == NL_BAD_REQUEST);
+	CHECK(parse(NL_SINK, SINK " senders=2 from=127.0.0.1") == NL_BAD_REQUEST && strcmp(err.key, "senders") == 0);
+}
+
 TEST(the_policy_is_by_the_rules_or_as_given)
 {
 	CHECK(parse(NL_GEN, GEN " bytes=1 batch_B=65536 yield_B=never sched_batch=off spread=on egress=lo") == NL_OK);
