@@ -94,7 +94,7 @@ def _levels(name: str, levels: list) -> str:
 
 def _machines(m: Measured) -> str:
     facts = machines(m.runs, m.study)
-    kinds = {m.study.hosts[end.host].kind for path in m.study.paths.values() for end in path.ends}
+    kinds = {m.study.hosts[name].kind for path in m.study.paths.values() for name in path.hosts}
     parts, cpus = [], facts.fact("CPUs")
     if processors := facts.fact("CPU"):
         each = f"{cpus[0]} × " if len(cpus) == 1 else ""

@@ -50,13 +50,21 @@ WAYS = ("forward", "reverse", *LINKS.values())
 """What the flows of a run share: a direction, or each of two links in a row."""
 
 
+FROM = "from_"
+"""Before the name of the host that sends a flow of several hosts, in its `control`."""
+
+
 def stack_name(congestion: str) -> str:
     """Usual name of a congestion control, also of a study's own, such as ``fast-small``."""
     name, _, own = congestion.partition("@")
     shown = STACK_NAMES.get(name.partition("-")[0], name)
+    own, _, host = own.partition(FROM)
+    own = own.removesuffix("_")
     if own in SPAN_NAMES:
-        return f"{shown} over {SPAN_NAMES[own]}"
-    return f"{shown} at {own.removesuffix('ms')} ms" if own else shown
+        shown = f"{shown} over {SPAN_NAMES[own]}"
+    elif own:
+        shown = f"{shown} at {own.removesuffix('ms')} ms"
+    return f"{shown} from {host}" if host else shown
 
 
 def stack_of_stream(congestion: str, stream: int) -> str:
@@ -89,10 +97,11 @@ def of_streams(m: Measured) -> pd.DataFrame:
     """Goodput and share of every stream of every run of several streams, within its window.
 
     ``control`` is the congestion control, of a flow with a round trip of its own ``cubic@50ms``,
-    with links of its own ``cubic@first``. Where flows start or end within a run, of the time in
-    which all are on. A direction (``way``) is shared for itself; where flows pass one of two links
-    alone, so is each link, and a flow over both has a row of each. Runs that broke off are left
-    out, and those of a generator that does not count each stream.
+    with links of its own ``cubic@first``, of several hosts ``cubic@from_left``. Where flows start
+    or end within a run, of the time in which all are on. A direction (``way``) is shared for
+    itself; where flows pass one of two links alone, so is each link, and a flow over both has a row
+    of each. Runs that broke off are left out, and those of a generator that does not count each
+    stream.
     """
     if m.samples is None:
         return pd.DataFrame(columns=list(STREAM_COLUMNS))
@@ -130,11 +139,17 @@ def _controls(congestion: str, flows: str) -> list[str]:
 
 
 def _own(flows: str) -> list[str]:
-    """Round trip or links of each stream as its ``control`` has them; empty if it has the path's"""
+    """Round trip or links of each stream, and its host, as its ``control`` has them.
+
+    Empty if it has the path's round trip and links, and all streams are of one host.
+    """
     each = unequal.each(unequal.from_text(flows))
-    if unequal.has_spans(each):
-        return [f"@{one.over}" for one in each]
-    return [f"@{one.rtt_ms:g}ms" if one.rtt_ms is not None else "" for one in each] or [""]
+    has_spans, marks = unequal.has_spans(each), []
+    for one in each:
+        own = one.over if has_spans else "" if one.rtt_ms is None else f"{one.rtt_ms:g}ms"
+        host = FROM + one.from_ if one.from_ else ""
+        marks.append("_".join(filter(None, (own, host))))
+    return [f"@{mark}" if mark else "" for mark in marks] or [""]
 
 
 def _by_link(streams: pd.DataFrame) -> pd.DataFrame:

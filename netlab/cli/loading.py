@@ -146,8 +146,8 @@ def with_tunings(study: Study) -> Study:
     """
 
     for path, level in product(study.paths.values(), study.tunings):
-        for end in path.ends:
-            for _, knob in each_knob(study.tuning_profile(end.host, level.name).items):
+        for host in path.hosts:
+            for _, knob in each_knob(study.tuning_profile(host, level.name).items):
                 if knob.needs_risk:
                     key = f"tunings.{level.name}"
                     message = refusal(knob.label)

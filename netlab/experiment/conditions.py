@@ -60,7 +60,7 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
 def _context(
     study: Study, visit: Visit, facts: dict[str, dict], place: dict[str, Any], measurer: Measurer
 ) -> dict:
-    hosts = [end.host for end in study.path(visit.link).ends]
+    hosts = study.path(visit.link).hosts
     return {
         **_known(study, visit, measurer),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
@@ -79,7 +79,7 @@ def _context(
 
 def _known(study: Study, visit: Visit, measurer: Measurer) -> dict:
     """The part of a context that is known without asking a host."""
-    hosts = [end.host for end in study.path(visit.link).ends]
+    hosts = study.path(visit.link).hosts
     profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
     return {
         **vars(measurer),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import netlab.version
@@ -79,7 +80,7 @@ def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
 
 def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
     _check_end(study, path, host)
-    end = next(end for end in study.path(path).ends if end.host == host)
+    end = next(end for end in study.path(path).every_end if end.host == host)
     if end.address is not None:
         return end.address
     return addresses(study, path, version)[host]
@@ -93,7 +94,7 @@ def interface(study: Study, path: str, host: str) -> str:
 def _check_end(study: Study, path: str, host: str) -> None:
     if path not in study.links:
         raise BadInput("unknown path", where="paths", value=path, code="E-RUN-014")
-    if host not in {end.host for end in study.path(path).ends}:
+    if host not in study.path(path).hosts:
         raise BadInput(
             "is not an end of this path", where=f"paths.{path}", value=host, code="E-RUN-015"
         )
@@ -158,7 +159,7 @@ class Endpoint:
         self.name, self.host = name, host
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, path, name)
-        end = next(end for end in study.path(path).ends if end.host == name)
+        end = next(end for end in study.path(path).every_end if end.host == name)
         self.own_address, self.ports = end.bind_address or self.address, end.ports
         self.facts, self.binary = facts, binary
         self.interface = str(self.facts["interface"])  # the study may use another name of it
@@ -460,7 +461,7 @@ def _settings_found(host: Host, study: Study, interface: str, binary: str) -> Se
 def open_endpoints(
     study: Study, path: str, *, lab: labs.Lab | None = None, lease: HostLease | None = None
 ) -> Iterator[dict[str, Endpoint]]:
-    """Open both ends of a path: connect, push the agent, start it, and take the lease if any.
+    """Open all ends of a path: connect, push the agent, start it, and take the lease if any.
 
     Agents start in sorted order of host names, so that two controllers cannot deadlock.
     """
@@ -469,16 +470,16 @@ def open_endpoints(
         binary = _agent(host)
         return facts_of(host, interface(study, path, host.name), study, path, binary), binary
 
-    names = [end.host for end in study.path(path).ends]
+    names = study.path(path).hosts
     hosts = open_hosts(study, names, lab)
     try:
         with ExitStack() as stack:
             endpoints = {}
             ready = together([partial(prepared, hosts[name]) for name in names], at_once=len(names))
             opened = dict(zip(names, ready, strict=True))
-            one, other = (opened[name].result()[0] for name in names)
-            if is_one_host(one, other):
-                raise HostError(" and ".join(names), ONE_HOST, code="E-RUN-031")
+            for one, other in combinations(names, 2):
+                if is_one_host(opened[one].result()[0], opened[other].result()[0]):
+                    raise HostError(f"{one} and {other}", ONE_HOST, code="E-RUN-031")
             for name in sorted(names):
                 endpoint = Endpoint(name, hosts[name], study, path, *opened[name].result(), lease)
                 stack.callback(endpoint.close)
@@ -500,7 +501,7 @@ def tuned_ends(
     tuning: str | None,
     mtu_B: int | None,
 ) -> Iterator[dict[str, CcSession]]:
-    """Provide the congestion controls of groups and a tuning on both ends; revert at the end."""
+    """Provide the congestion controls of groups and a tuning on all ends; revert at the end."""
     names = study.congestions(groups)
     with ExitStack() as stack:
         controls = {}
@@ -539,10 +540,10 @@ def host_facts(
     """Facts of the ends of every link that a group uses, or of one: link -> host -> facts."""
     paths = {group.path for group in study.groups}
     used = [link for link in study.links if path_of_link(link) in paths and only in (None, link)]
-    names = sorted({end.host for link in used for end in study.path(link).ends})
+    names = sorted({name for link in used for name in study.path(link).hosts})
     hosts = open_hosts(study, names, lab)
 
-    ends = {link: [end.host for end in study.path(link).ends] for link in used}
+    ends = {link: study.path(link).hosts for link in used}
 
     def of(host: str) -> dict[str, dict]:
         binary = _agent(hosts[host])

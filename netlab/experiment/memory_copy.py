@@ -77,7 +77,7 @@ class Copies:
         """Most payload per second, MB/s, that the copies of both hosts allow; and its source.
 
         A stream is served by one core at a time. An end that sends or receives without copying has
-        no such ceiling.
+        no such ceiling; of several senders the receiver alone has it.
         """
         if self.one_MBps is not None:
             return self.one_MBps, ""
@@ -85,6 +85,8 @@ class Copies:
         copying = {run.group.sender: study.send, study.receiver(run.group): study.receive}
         if both and (study.send, study.receive) != ("copy", "copy"):
             return None, ""
+        if len(study.senders(run.group)) > 1:  # each has a part of the streams
+            del copying[run.group.sender]
         limits = []
         for host, rate_MBps in self.each_MBps.items():
             if copying.get(host) == "copy":

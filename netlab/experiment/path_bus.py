@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
@@ -75,11 +75,28 @@ def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
     )
 
 
-def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> HostBus | None:
-    """The slower of the two buses of a path, shared if one of them is; None if one is unknown."""
+def path_bus(
+    study: Study, path: str, facts: Mapping[str, Mapping], senders: Sequence[str] = ()
+) -> HostBus | None:
+    """The slower of the two buses of a path, shared if one of them is; None if one is unknown.
+
+    Of several ``senders`` the receiver's bus, or theirs together.
+    """
     ends = [end.host for end in study.path(path).ends]
+    if len(senders) > 1:
+        ends = [*senders, *(end for end in ends if end not in senders)]
     buses = [bus for end in ends if (bus := host_bus(study, end, facts.get(end, {})))]
     if len(buses) < len(ends):
         return None
+    if len(senders) > 1:
+        *of_senders, receiver = buses
+        buses = [receiver, _together(of_senders)]
     slower = min(buses, key=lambda bus: bus.bandwidth_MBps)
     return replace(slower, shared=any(bus.shared for bus in buses))
+
+
+def _together(buses: Sequence[HostBus]) -> HostBus:
+    """Buses of several hosts as one that carries what all do."""
+    labels = " and ".join(dict.fromkeys(bus.label for bus in buses))
+    whole_MBps, shared = sum(bus.bandwidth_MBps for bus in buses), any(bus.shared for bus in buses)
+    return replace(buses[0], bandwidth_MBps=whole_MBps, shared=shared, label=f"{labels} together")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -118,9 +118,11 @@ def _check(subject: str, text: str, *, fails: bool = False) -> Check:
 
 def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
     groups = [group for group in study.groups if group.path == path_of_link(path)]
-    peers = dict(zip(endpoints, reversed(endpoints.values()), strict=True))
+    first, second, *also = endpoints
+    peers = {**dict.fromkeys((first, *also), endpoints[second]), second: endpoints[first]}
     if one_machine({name: endpoint.facts for name, endpoint in endpoints.items()}):
-        yield _check(f"path {path}", "both ends are one machine: its CPUs count once")
+        ends = "all hosts" if also else "both ends"
+        yield _check(f"path {path}", f"{ends} are one machine: its CPUs count once")
     for name, endpoint in endpoints.items():
         facts = endpoint.facts
         machine = f"{facts.get('cpus')} x {facts.get('cpu_model')}"
@@ -140,6 +142,8 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         if one_slave := endpoint.stack.slave_text():
             yield Check("warn", name, one_slave)
         yield route_check(endpoint, peers[name])
+        if name == second:
+            yield from _ways_back(endpoint, [endpoints[sender] for sender in also])
         limit, needed = endpoint.open_files(), most_files(study, groups, facts.get("cpus") or 1)
         text = f"{'unknown' if limit is None else limit} open files allowed, {needed} used"
         fails = limit is not None and limit < needed and not endpoint.may_open(needed)
@@ -224,6 +228,12 @@ def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
     return _check(endpoint.name, text, fails=True)
 
 
+def _ways_back(receiver: Endpoint, also: Iterable[Endpoint]) -> Iterator[Check]:
+    """Check the routes to further senders; of those that are right the first sender's tells."""
+    checks = (route_check(receiver, sender) for sender in also)
+    yield from (check for check in checks if check.status != "ok")
+
+
 def _permissions(study: Study, groups: list[Group], endpoint: Endpoint) -> Iterator[Check]:
     studies = [
         study_at(study, group, one.of_run) for group in groups for one in study.combinations(group)
@@ -264,7 +274,7 @@ def _buffers(
         if moot := moot_knobs(study, groups[0], profile):
             text = fixed_buffer_text(study, groups[0], moot)
             yield Check("warn", f"tuning {level.name}", text)
-    one, other = endpoints.values()
+    one, other, *_ = endpoints.values()
     source = one.vrf_card or one.own_address
     rtt_ms = ping(one.host, source, other.address, count=3, interval_s=0.2).avg_ms
     if rtt_ms is None:
@@ -301,7 +311,7 @@ def _datagrams(
                 at = (sender, group.record_length_B > most_B)
                 sizes.setdefault(at, set()).add(group.record_length_B or min(most_B, 65507))
     for (sender, fragments), of in sizes.items():
-        receiver = next(name for name in endpoints if name != sender)
+        receiver = _other_end(endpoints, sender)
         where = f"from {sender} to {receiver}"
         try:
             lost = [
@@ -323,9 +333,14 @@ def _datagrams(
         yield _check(f"path {path}, datagrams", text, fails=bool(lost))
 
 
+def _other_end(endpoints: Iterable[str], end: str) -> str:
+    first, second, *_ = endpoints
+    return first if end == second else second
+
+
 def _arrives(study: Study, endpoints: dict[str, Endpoint], sender: str, size_B: int) -> bool:
     """True if any of some twenty datagrams arrives."""
-    receiver = next(name for name in endpoints if name != sender)
+    receiver = _other_end(endpoints, sender)
     one, other = (side_of(endpoints[name]) for name in (sender, receiver))
     pacing = study.socket.model_copy(update={"pacing_MBps": DATAGRAMS_PER_S * size_B / 1e6})
     request = request_of(
@@ -391,16 +406,21 @@ def _mtu(
     cpus = {}
     for group in groups[:1]:
         cpus = {
-            group.sender: study.socket.cpus_sender,
+            **dict.fromkeys(study.senders(group), study.socket.cpus_sender),
             study.receiver(group): study.socket.cpus_receiver,
         }
-    one, other = (side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items())
+    one, other, *also = (
+        side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items()
+    )
     request = probe_request(study, MTU_TIMING)
     try:
-        with endpoints[one.host].with_mtu(set_B), endpoints[other.host].with_mtu(set_B):
+        with ExitStack() as stack:
+            for endpoint in endpoints.values():
+                stack.enter_context(endpoint.with_mtu(set_B))
             for endpoint in endpoints.values():
                 endpoint.wait_for_carrier()
-            sizes = [packet_size(one, other, request), packet_size(other, one, request)]
+            ways = [way for side in (one, *also) for way in ((side, other), (other, side))]
+            sizes = [packet_size(*way, request) for way in ways]
     except HostError:
         raise
     except NetlabError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -87,19 +87,14 @@ def side_of(
 def run_of(
     study: Study, group: Group, endpoints: Mapping[str, Endpoint], timing: Timing, **options: Any
 ) -> tuple[RunEnd, RunEnd, Request]:
-    """Sender, receiver and request of a group's run."""
+    """Sender, receiver and request of a group's run; see :func:`senders_of` for further senders."""
     congestion, receive_B = study.congestion_of(group), group.receive_buffer_B
-    ends = (
-        (group.sender, group.buffer_B, study.socket.cpus_sender),
-        (
-            study.receiver(group),
-            group.buffer_B if receive_B is None else receive_B,
-            study.socket.cpus_receiver,
-        ),
-    )
-    sender, receiver = (
-        side_of(endpoints[name], buffer_B=buffer_B, congestion=congestion, cpus=cpus)
-        for name, buffer_B, cpus in ends
+    sender, *_ = senders_of(study, group, endpoints)
+    receiver = side_of(
+        endpoints[study.receiver(group)],
+        buffer_B=group.buffer_B if receive_B is None else receive_B,
+        congestion=congestion,
+        cpus=study.socket.cpus_receiver,
     )
     request = request_of(
         study,
@@ -113,6 +108,22 @@ def run_of(
         **options,
     )
     return sender, receiver, request
+
+
+def senders_of(study: Study, group: Group, endpoints: Mapping[str, Endpoint]) -> tuple[RunEnd, ...]:
+    """Hosts that send the streams of a group's run, its sender first."""
+    default = group.congestion or study.congestion or ""
+
+    def side(name: str) -> RunEnd:
+        own = unequal.sent_by(group.flows, group.sender, name)
+        return side_of(
+            endpoints[name],
+            buffer_B=group.buffer_B,
+            congestion=unequal.congestion(own, default),
+            cpus=study.socket.cpus_sender,
+        )
+
+    return tuple(side(name) for name in study.senders(group))
 
 
 def cross_of(group: Group) -> Cross | None:
@@ -222,10 +233,13 @@ def setting_of(
 
     That is from the ``facts`` of the hosts. The bus is the study's, else the one that they report.
     """
-    bus = path_bus(study, path, facts)
+    bus = path_bus(study, path, facts, study.senders(group))
     stated_MBps = link_MBps(study, path, group)
     spans = spans_of(study, path, group)
-    slave_MBps, slave = (None, "") if stated_MBps else _slave(facts, streams)
+    # of several senders each has a part of the streams, and the receiver all
+    receiver = study.receiver(group)
+    with_all = facts if len(study.senders(group)) == 1 else {receiver: facts.get(receiver, {})}
+    slave_MBps, slave = (None, "") if stated_MBps else _slave(with_all, streams)
     return RunSetting(
         mtu_B=mtu_B,
         bus_MBps=bus.bandwidth_MBps if bus else None,
@@ -261,11 +275,13 @@ def core_run(
     *,
     mtu_B: int,
     now: Callable[[], float] = time.monotonic,
+    also: Sequence[RunEnd] = (),
 ) -> TrialResult:
     """Run netlab's own generator and audit its ledger."""
-    outcome = measure(sender, receiver, request, now=now)
+    outcome = measure(sender, receiver, request, now=now, also=also)
     flows = [(flow.gen, flow.sink) for flow in outcome.flows]
-    ledger = audit(flows, mtu_B=mtu_B, both=request.both, cross=outcome.cross)
+    parts = outcome.flows[0].parts
+    ledger = audit(flows, mtu_B=mtu_B, both=request.both, cross=outcome.cross, parts=parts)
     return TrialResult(outcome, ledger)
 
 
@@ -395,7 +411,7 @@ class Trials:
         congestion = self.study.congestion_of(run.group)
         if not congestion:
             return "as found"
-        senders = [run.group.sender]
+        senders = [*self.study.senders(run.group)]
         if run.group.direction == "<->":
             senders.append(self.study.receiver(run.group))
         texts = [self.controls[name].text(congestion) for name in senders]
@@ -513,7 +529,8 @@ class Trials:
         """Measure with the generator of the run's group."""
         name, mtu_B = run.group.generator, self.mtu_B
         if name in (OWN, UDP):
-            return core_run(sender, receiver, request, mtu_B=mtu_B)
+            _, *also = senders_of(run.study(self.study), run.group, self.endpoints)
+            return core_run(sender, receiver, request, mtu_B=mtu_B, also=also)
         cpus = self.facts[sender.host].get("cpus") or 1
         return run_trial(
             tool_named(name),
@@ -559,7 +576,7 @@ class Trials:
             "receive_buffer_B": group.receive_buffer_B,
             "congestion": study.congestion_of(group),
             "congestion_source": self._congestion_source(run),
-            "flows": unequal.as_text(group.flows),
+            "flows": unequal.as_text(unequal.with_hosts(group.flows, group.sender)),
             "cross_udp_Mbps": group.cross_udp_Mbps,
             "cross_udp_B": (group.cross_udp_B or self.filling_B) if group.cross_udp_Mbps else None,
             "generator": group.generator,

@@ -82,11 +82,11 @@ class Group(ChartedTable):
 
     def _table(self) -> Table:
         group, study = self.design, self.study
-        ends = [end.host for end in study.path(group.path).ends]
+        *others, last = study.path(group.path).hosts
         bus = study.bus_MBps(group.path)
         rows = [
-            ("hosts", " and ".join(ends)),
-            ("sender", group.sender),
+            ("hosts", f"{', '.join(others)} and {last}"),
+            ("sender", " and ".join(study.senders(group))),
             ("direction", group.direction),
             ("bus of the slower host", "unknown" if bus is None else f"{bus:g} MB/s"),
             (

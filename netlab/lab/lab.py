@@ -25,7 +25,7 @@ from netlab.errors import BadInput, HostError, Unsupported
 from netlab.files.writing import interrupts_wait, read_json
 from netlab.hosts.path import together
 from netlab.hosts.ssh import SshHost
-from netlab.lab import emulator, link, namespaces, reaper, sshd
+from netlab.lab import emulator, link, namespaces, reaper, sshd, switch
 from netlab.lab.namespaces import entry, inside, ip, shielded, tc, tool
 from netlab.lab.reaper import SEARCH_PATH
 from netlab.lab.topology import LabPath, Topology, topology
@@ -55,9 +55,11 @@ def make(state: Path, plan: Topology, busy: int) -> None:
     sshd.make_task_group(state, len(plan.hosts))
     if namespaces.rootless():
         namespaces.hold_namespaces(state, busy)
+    switched = [path.name for path in plan.paths if path.also]
+    switches = {path: switch.namespace(lab_id, at) for at, path in enumerate(switched)}
     added = [
         partial(tool, (*entry(name), "ip", "netns", "add", name), busy=busy)
-        for name in names.values()
+        for name in (*names.values(), *switches.values())
     ]
     _all(partial(sshd.prepare, state, plan.hosts, busy), *added)
     for path in plan.paths:
@@ -65,10 +67,15 @@ def make(state: Path, plan: Topology, busy: int) -> None:
         if path.emulator is not None:
             here = (names[first.host], first.interface)
             peer = (names[second.host], second.interface)
+            if path.also:
+                here = switch.make(path, switches[path.name], names, busy)
             emulator.start(state, path.name, (here, peer), path.emulator)
             continue
         tool(pair_argv(path, names), host=first.host, busy=busy)
     ipv6 = os.path.isdir("/proc/sys/net/ipv6")
+    for path in plan.paths:
+        if path.also:
+            switch.set_up(path, switches[path.name], ipv6=ipv6, busy=busy)
 
     def set_up(host: str) -> None:
         for argv, lines in set_up_commands(host, names[host], plan, ipv6=ipv6):
@@ -111,6 +118,8 @@ def set_up_commands(
         argv = settings.settings_argv(end.interface, reserved=not namespaces.rootless())
         yield inside(namespace, argv), []
         lines += [*settings.ip_lines(end.interface), *end.ip_lines(ipv6=ipv6)]
+    for path in plan.paths:
+        lines += switch.ip_lines(path, host, ipv6=ipv6)
     yield ip(namespace, "-batch", "-"), lines
     if shapes := plan.tc_lines(host):
         yield tc(namespace, "-batch", "-"), shapes
@@ -310,7 +319,7 @@ class Lab:
         path = next(path for path in self.topology.paths if path.name == name)
         return {
             end.host: link.describe(self.namespace(end.host), end.interface, path.settings)
-            for end in path.ends
+            for end in path.every_end
         }
 
     def status(self) -> dict:
@@ -336,7 +345,7 @@ class Lab:
                     "ends": [
                         {key: getattr(end, key) for key in ("host", "interface")}
                         | {"addresses": list(end.addresses)}
-                        for end in path.ends
+                        for end in path.every_end
                     ],
                     "rate_bps": path.settings.rate_bps,
                     "emulated_with": path.emulated_with,

@@ -55,6 +55,17 @@ class LabPath:
     settings: LinkSettings
     emulator: EmulatorSettings | None = None
     netem: NetemSettings | None = None
+    also: tuple[LabEnd, ...] = ()
+    """Ends of further senders, which a switch joins to the first one."""
+
+    @property
+    def every_end(self) -> tuple[LabEnd, ...]:
+        return (*self.ends, *self.also)
+
+    @property
+    def behind_switch(self) -> tuple[LabEnd, ...]:
+        """Ends of the hosts that share the link through a switch; none of a path of two."""
+        return (self.ends[0], *self.also) if self.also else ()
 
     @property
     def emulated_with(self) -> str | None:
@@ -72,7 +83,7 @@ class LabPath:
 
     def tc_lines(self, host: str) -> list[str]:
         lines = []
-        for direction, end in enumerate(self.ends):
+        for direction, end in enumerate(self.every_end):
             if end.host == host:
                 lines += self.settings.tc_lines(end.interface)
                 lines += self.netem.tc_lines(end.interface, direction) if self.netem else []
@@ -86,7 +97,10 @@ class Topology:
 
     def ends(self, host: str) -> list[tuple[LabEnd, LinkSettings]]:
         return [
-            (end, path.settings) for path in self.paths for end in path.ends if end.host == host
+            (end, path.settings)
+            for path in self.paths
+            for end in path.every_end
+            if end.host == host
         ]
 
     def tc_lines(self, host: str) -> list[str]:
@@ -112,15 +126,15 @@ def topology(
     paths = []
     for name in _lab_paths(study):
         path = study.path(name)
-        pairs = _address_pairs(study, name)
-        first, second = (
+        of = _addresses_of(study, name)
+        first, second, *also = (
             LabEnd(
-                end.host,
-                names[name, end.host],
-                addresses=tuple(pair[at] for pair in pairs),
-                peers=tuple(pair[1 - at] for pair in pairs),
+                host,
+                names[name, host],
+                addresses=of[host],
+                peers=of[path.hosts[0 if host == path.hosts[1] else 1]],
             )
-            for at, end in enumerate(path.ends)
+            for host in path.hosts
         )
         link = path.link or LabLink()
         emulated = link.emulator
@@ -133,14 +147,16 @@ def topology(
         else:
             settings = LinkSettings.of(link, study.bus_MBps(name), mtu_B)
             own = EmulatorSettings.of(emulated, flow_rtt_ms(study, name))
-            paths.append(LabPath(name, (first, second), settings, own))
+            paths.append(LabPath(name, (first, second), settings, own, also=tuple(also)))
     _check_ends(paths)
     return Topology(hosts, tuple(paths))
 
 
 def forced(study: Study, path: str) -> bool:
-    """True if a group asks of a path's emulator what netlab's own does alone."""
+    """True if a path or a group asks of the emulator what netlab's own does alone."""
     name = path_of_link(path)
+    if study.paths[name].also:
+        return True
     loses = any(g.path == name and g.force_loss_at_s is not None for g in study.groups)
     return loses or flow_rtt_ms(study, path) is not None
 
@@ -157,7 +173,7 @@ def interfaces(study: Study) -> dict[tuple[str, str], str]:
     names: dict[tuple[str, str], str] = {}
     counts: Counter[str] = Counter()
     for path_name in study.links:
-        for end in study.path(path_name).ends:
+        for end in study.path(path_name).every_end:
             names[path_name, end.host] = end.interface or f"data{counts[end.host]}"
             counts[end.host] += 1
     return names
@@ -165,15 +181,25 @@ def interfaces(study: Study) -> dict[tuple[str, str], str]:
 
 def addresses(study: Study, path: str, version: int) -> dict[str, str]:
     """The address of one IP version that netlab gives to each end of a lab path."""
-    number = _lab_paths(study).index(path)
-    network: Any = IPV6.network_address + (number << 64)
-    if version == 4:
-        if 4 * number >= IPV4.num_addresses:
-            message = f"the lab has addresses for {IPV4.num_addresses // 4} paths only"
-            raise BadInput(message, code="E-LAB-025")
-        network = IPV4.network_address + 4 * number
-    first, second = study.path(path).ends
-    return {first.host: str(network + 1), second.host: str(network + 2)}
+    names = _lab_paths(study)
+    number, (first, second, *also) = names.index(path), study.path(path).hosts
+    own = _network(number, version)
+    given = {first: str(own + 1), second: str(own + 2)}
+    # after the networks of all paths, so that a path's do not depend on the senders of others
+    before = sum(len(study.path(name).also) for name in names[:number])
+    for at, host in enumerate(also, len(names) + before):
+        given[host] = str(_network(at, version) + 1)
+    return given
+
+
+def _network(number: int, version: int) -> Any:
+    """First address of the network of that number."""
+    if version == 6:
+        return IPV6.network_address + (number << 64)
+    if 4 * number >= IPV4.num_addresses:
+        message = f"the lab has addresses for {IPV4.num_addresses // 4} paths only"
+        raise BadInput(message, code="E-LAB-025")
+    return IPV4.network_address + 4 * number
 
 
 def _lab_paths(study: Study) -> list[str]:
@@ -182,23 +208,27 @@ def _lab_paths(study: Study) -> list[str]:
     ]
 
 
-def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
-    first, second = study.path(path_name).ends
-    fixed = [end.address for end in (first, second) if end.address is not None]
-    if len(fixed) == 1:
-        message = "in the lab an address is given for both ends or for none"
-        where = f"paths.{path_name}"
-        raise BadInput(message, where=where, value=fixed[0], code="E-LAB-026")
+def _addresses_of(study: Study, path_name: str) -> dict[str, tuple[str, ...]]:
+    """Addresses of each host of a path, of either IP version unless the study gives them."""
+    ends = study.path(path_name).every_end
+    fixed: dict[str, tuple[str, ...]] = {
+        end.host: (end.address,) for end in ends if end.address is not None
+    }
+    if 0 < len(fixed) < len(ends):
+        several = "all ends" if len(ends) > 2 else "both ends"
+        message = f"in the lab an address is given for {several} or for none"
+        where, value = f"paths.{path_name}", next(iter(fixed.values()))[0]
+        raise BadInput(message, where=where, value=value, code="E-LAB-026")
     if fixed:
-        return [(fixed[0], fixed[1])]
-    pairs = (addresses(study, path_name, version) for version in (4, 6))
-    return [(pair[first.host], pair[second.host]) for pair in pairs]
+        return fixed
+    each = [addresses(study, path_name, version) for version in (4, 6)]
+    return {end.host: tuple(of[end.host] for of in each) for end in ends}
 
 
 def _check_ends(paths: list[LabPath]) -> None:
     seen: set[tuple[str, str]] = set()
     for path in paths:
-        for end in path.ends:
+        for end in path.every_end:
             if end.interface in TAKEN or not INTERFACE.fullmatch(end.interface):
                 raise BadInput(
                     "not an interface name: use letters, digits, dot, dash and underscore, "

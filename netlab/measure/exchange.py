@@ -7,13 +7,14 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from netlab.errors import HostError, RunError, shown
+from netlab.measure.senders import Part, joined
 from netlab.study import Latency, Policy, Socket, Udp, flows
 from netlab.study.flows import PlannedFlow
 from netlab.study.groups import CROSS_S
@@ -167,6 +168,13 @@ class Request:
 class Direction:
     gen: dict
     sink: dict
+    parts: tuple[Part, ...] = ()
+    """Of several sending hosts the part of each, of which `gen` has the streams; else empty."""
+
+    @property
+    def gens(self) -> tuple[dict, ...]:
+        """Report of each sending host."""
+        return tuple(part.gen for part in self.parts) or (self.gen,)
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,9 @@ class RunOutcome:
 
     def ends(self) -> Iterator[tuple[str, dict]]:
         for flow in self.flows:
-            yield from (("sender", flow.gen), ("sink", flow.sink))
+            names = [f"sender {part.host}" for part in flow.parts] or ["sender"]
+            yield from zip(names, flow.gens, strict=True)
+            yield "sink", flow.sink
 
 
 def meter_of(result: dict, part: str) -> dict:
@@ -384,7 +394,10 @@ def _ports_of_flows(request: Request) -> Words:
 
 @dataclass(frozen=True)
 class _Transfer:
-    """A gen and a sink: one direction of a run, or its cross traffic."""
+    """A gen and a sink: one direction of a run, or its cross traffic.
+
+    With `also` these hosts send some of the streams, as the flows of the request say.
+    """
 
     of: RunEnd
     to: RunEnd
@@ -394,10 +407,24 @@ class _Transfer:
     tail_ms: int = TAIL_MS
     await_ms: int = 0
     """Timeout for the others of the run to connect, before all are started; 0: it starts alone."""
+    also: tuple[RunEnd, ...] = ()
+
+    @property
+    def senders(self) -> tuple[RunEnd, ...]:
+        return (self.of, *self.also)
+
+    def streams_of(self, side: RunEnd) -> tuple[int, ...]:
+        """The streams that a host sends."""
+        request = self.request
+        if not self.also:
+            return tuple(range(request.streams))
+        return flows.streams_sent_by(request.flows, request.streams, self.of.host, side.host)
 
     def listen(self, port: int) -> None:
         request = self.request
         words: Words = {"bind": self.to.own_address, "from": self.of.address}
+        if self.also:
+            words = {"bind": self.to.own_address, "senders": len(self.senders)}
         if port:
             words["port"] = port
         accept_ms = arrival_ms(request.streams) + round(1e3 * request.latency.extra_s)
@@ -408,21 +435,58 @@ class _Transfer:
         self.to.channel.send("sink", run=self.run, token=self.token, **words)
 
     def send(self, port: int) -> None:
+        for number, side in enumerate(self.senders):
+            self._send_from(side, number, port)
+
+    def _send_from(self, side: RunEnd, number: int, port: int) -> None:
         request = self.request
-        words: Words = {"to": self.to.address, "from": self.of.own_address, "port": port}
+        words: Words = {"to": self.to.address, "from": side.own_address, "port": port}
         words["connect_ms"] = arrival_ms(request.streams) + self.await_ms
         if request.bytes_per_stream:
             words["bytes"] = request.bytes_per_stream
         else:
             words |= {"window_ms": request.window_ms, "tail_ms": self.tail_ms}
-        words |= _asked(self.of, request, to=self.to)
-        self.of.channel.send("gen", run=self.run, token=self.token, **words)
+        words |= _asked(side, self._own(side), to=self.to)
+        if self.also:
+            words |= self._own_words(side, number)
+        side.channel.send("gen", run=self.run, token=self.token, **words)
+
+    def _own(self, side: RunEnd) -> Request:
+        """The request with the streams of one host alone."""
+        if not self.also:
+            return self.request
+        own = flows.sent_by(self.request.flows, self.of.host, side.host)
+        return replace(self.request, streams=len(self.streams_of(side)), flows=own)
+
+    def _own_words(self, side: RunEnd, number: int) -> Words:
+        """Words by which the sink knows the streams of a host, and an emulator their flows."""
+        of_all = self.request.flows
+        is_own = [(flow.from_ or self.of.host) == side.host for flow in of_all]
+        words: Words = {"own_streams": flows.dealt(of_all, map(int, is_own)), "sender": number}
+        if ports := flows.source_ports(of_all):
+            own = [port for port, mine in zip(ports, is_own, strict=True) if mine]
+            planned = flows.sent_by(of_all, self.of.host, side.host)
+            words |= {"source_ports": flows.dealt(planned, own)}
+            words |= {"source_span": flows.port_span(of_all)}
+        return words
+
+    def result(self, inboxes: Mapping[str, _Inbox], deadline: float) -> Direction:
+        """Wait for the results of both ends, of every sender."""
+        gens = [inboxes[s.host].wait("gen_result", self.run, deadline) for s in self.senders]
+        sink = inboxes[self.to.host].wait("sink_result", self.run, deadline)
+        if not self.also:
+            return Direction(gens[0], sink)
+        parts = tuple(
+            Part.of(side.host, gen, sink, self.streams_of(side))
+            for side, gen in zip(self.senders, gens, strict=True)
+        )
+        return Direction(joined(parts), sink, parts)
 
     def start(self) -> None:
         self.to.channel.send("start", run=self.run)
 
     def stop(self) -> None:
-        for side in (self.of, self.to):
+        for side in (*self.senders, self.to):
             with contextlib.suppress(HostError, OSError):  # gone: its end of input stops it
                 side.channel.send("stop", run=self.run)
 
@@ -455,9 +519,9 @@ def _plain(side: RunEnd) -> RunEnd:
 
 
 def _transfers(
-    sender: RunEnd, receiver: RunEnd, request: Request, run: int
+    sender: RunEnd, receiver: RunEnd, request: Request, run: int, also: Sequence[RunEnd] = ()
 ) -> tuple[list[_Transfer], _Transfer | None]:
-    """The directions of a run, and its cross traffic.
+    """The directions of a run, and its cross traffic; of several senders there is one direction.
 
     A run id names one role per agent, and each transfer has a token of its own.
     """
@@ -465,6 +529,8 @@ def _transfers(
     def token() -> str:
         return secrets.token_hex(16)
 
+    if also:
+        return [_Transfer(sender, receiver, request, run, token(), also=tuple(also))], None
     ways = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
     made = [_Transfer(*way, request, run + index, token()) for index, way in enumerate(ways)]
     if request.cross is None:
@@ -511,14 +577,18 @@ def measure(
     *,
     now: Callable[[], float] = time.monotonic,
     run_number: int | None = None,
+    also: Sequence[RunEnd] = (),
 ) -> RunOutcome:
+    """Make a run of two ends, or one whose flows further hosts send as well (``also``)."""
     started_unix_ns = time.time_ns()
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)
-    directions, cross = _transfers(sender, receiver, request, run)
+    directions, cross = _transfers(sender, receiver, request, run, also)
     transfers = [*([cross] if cross else []), *directions]
     runs = {one.run: one.request.streams for one in transfers}
     inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
+    for side in (sender, *also) if also else ():
+        inboxes[side.host] = _Inbox(side, {run: len(directions[0].streams_of(side))}, now)
     allowed_s = (request.warmup_ms + request.window_ms) / 1e3 + request.latency.extra_s
     if request.bytes_per_stream:
         allowed_s = FIXED_BYTES_S
@@ -535,13 +605,7 @@ def measure(
             _start_with(cross, directions, inboxes, now)
         deadline = now() + GRACE_S + allowed_s
         deadline += (transfers[0].tail_ms + arrival_ms(request.streams) + request.drain_ms) / 1e3
-        made = [
-            Direction(
-                gen=inboxes[one.of.host].wait("gen_result", one.run, deadline),
-                sink=inboxes[one.to.host].wait("sink_result", one.run, deadline),
-            )
-            for one in (*directions, *([cross] if cross else []))
-        ]
+        made = [one.result(inboxes, deadline) for one in (*directions, *([cross] if cross else []))]
     except BaseException:
         for one in transfers:
             one.stop()

@@ -10,7 +10,7 @@ from typing import Any
 
 from netlab.errors import printable
 from netlab.measure.cross import cross_fault
-from netlab.measure.exchange import Emulated, RunOutcome, meter_of
+from netlab.measure.exchange import Direction, Emulated, RunOutcome, meter_of
 from netlab.measure.fairness import STALL_S, TIMEOUTS, loaded_rtt_s, starved
 from netlab.measure.ledger import controller_processes, crossed, segment_B
 from netlab.measure.steadiness import Unsteady, in_window
@@ -112,6 +112,8 @@ PROBE_FRAMES = {"latency": 2, "latency_tcp": 4}
 def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
     """Foreign traffic of the interface and direction with most, in per cent of the run's own."""
     forward, *reverse = outcome.flows
+    if forward.parts:
+        return _of_several(forward, mtu_B)
     results = [forward.gen, *(flow.sink for flow in reverse)]
     back = [forward.sink, *(flow.gen for flow in reverse)]
     probes = sum(
@@ -138,6 +140,32 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
         mosts[1] = (mosts[1][0], mosts[1][1] + _cut_by_card(other, mosts[1][1]))
         for prefix, most in zip(("tx", "rx"), mosts, strict=True):
             counted = (interface[f"{prefix}_bytes"], interface[f"{prefix}_packets"])
+            shares.append(_surplus(counted, most, busier))
+    return max(shares)
+
+
+def _of_several(flow: Direction, mtu_B: int) -> float | None:
+    """The same of a run of several senders: at each its own, at the receiver those of all."""
+    sinks = [part.sink for part in flow.parts]
+    receiver = _interface(flow.sink)
+    senders = [_interface(gen) for gen in flow.gens]
+    known = [one for one in senders if one]
+    if receiver is None or len(known) < len(senders):
+        return None
+    packets = {"tx_packets": sum(one["tx_packets"] for one in known)}
+    ends = [
+        (receiver, packets, [flow.sink], flow.gens),
+        *((own, receiver, [gen], [s]) for own, gen, s in zip(known, flow.gens, sinks, strict=True)),
+    ]
+    shares = []
+    for interface, other, sends, receives in ends:
+        sent, received = _most(sends, mtu_B), _most(receives, mtu_B)
+        if sent is None or received is None:
+            return None
+        cut = _cut_by_card(other, received[1])
+        busier = (max(sent[0], received[0]), max(sent[1], received[1]))
+        for way, most in (("tx", sent), ("rx", (received[0], received[1] + cut))):
+            counted = (interface[f"{way}_bytes"], interface[f"{way}_packets"])
             shares.append(_surplus(counted, most, busier))
     return max(shares)
 
@@ -402,9 +430,9 @@ def _stepped(name: str, meter: dict) -> str | None:
 
 
 def _late_watch(outcome: RunOutcome) -> str:
-    late_s = {"sender": 0.0, "sink": 0.0}
+    late_s: dict[str, float] = {}
     for name, result in outcome.ends():
-        late_s[name] = max(late_s[name], (result.get("watch_late_us") or 0) / 1e6)
+        late_s[name] = max(late_s.get(name, 0.0), (result.get("watch_late_us") or 0) / 1e6)
     late = [name for name in late_s if late_s[name] > LATE_WATCH_S]
     return ", ".join(f"the {name}'s {LATE_WATCH} {late_s[name]:.2f} s" for name in late)
 

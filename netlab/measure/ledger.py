@@ -28,6 +28,7 @@ from netlab.measure.exchange import (
     datagrams_of,
     meter_of,
 )
+from netlab.measure.senders import Part
 from netlab.units import ETHERNET_HEADER_B, IPV6_HEADER_B, UDP_HEADER_B
 
 HELLO_B = 64
@@ -57,8 +58,16 @@ def audit(
     mtu_B: int,
     both: bool,
     cross: Direction | None = None,
+    parts: Sequence[Part] = (),
 ) -> Ledger:
+    """Audit the directions of a run; of several senders (``parts``) also what each sent."""
     ledger = Ledger()
+    for part in parts:
+        name = f"from {part.host}"
+        _exact(ledger, name, part.gen, part.sink)
+        _tcp(ledger, name, part.gen, part.sink)
+        pair = [(part.gen, part.sink)]
+        audit_interfaces(ledger, pair, mtu_B=mtu_B, both=False, sender=part.host)
     if cross is not None:
         _exact(ledger, "cross traffic", cross.gen, cross.sink)
         _window(ledger, "cross traffic", cross.sink)
@@ -236,6 +245,7 @@ def audit_interfaces(
     mtu_B: int,
     both: bool,
     beside_B: Sequence[int] = (0, 0),
+    sender: str = "the sender",
 ) -> None:
     """Each interface saw at least the payload, and at most payload, headers and acks.
 
@@ -267,14 +277,14 @@ def audit_interfaces(
         received = _counted(sink, "rx_bytes")
         beside_sender_B, beside_sink_B = (0, 0) if index else beside_B
         ends = (
-            ("sink", "received", received, beside_sink_B),
-            ("sender", "sent", _counted(gen, "tx_bytes"), beside_sender_B),
+            ("the sink", "received", received, beside_sink_B),
+            (sender, "sent", _counted(gen, "tx_bytes"), beside_sender_B),
         )
         for end, did, seen, more_B in ends[: 1 if gen.get("losses_unknown") else 2]:
             if seen is not None and not least <= seen <= most + more_B:
                 problems = ledger.problems if seen < least else ledger.surplus
                 problems.append(
-                    f"the {end}'s interface {did} {seen} B for {payload} B of payload "
+                    f"{end}'s interface {did} {seen} B for {payload} B of payload "
                     f"(at most {most + more_B:.0f} B expected): "
                     f"{_why(seen, payload, most + more_B)}"
                 )
@@ -368,12 +378,19 @@ def _counters(flows: Iterable[Direction]) -> str | None:
     counters: dict[str, dict[str, int]] = {}
     for number, flow in enumerate(flows):
         # the reverse direction is sent by the receiver's host
-        results = (flow.gen, flow.sink)[:: -1 if number else 1]
-        for end, result in zip(("sender", "receiver"), results, strict=True):
-            if (grown := result.get("card")) is not None:
+        results = (_card_of_all(flow.gens), flow.sink.get("card"))[:: -1 if number else 1]
+        for end, grown in zip(("sender", "receiver"), results, strict=True):
+            if grown is not None:
                 of_end = counters.setdefault(end, {})
                 of_end |= {name: max(value, of_end.get(name, 0)) for name, value in grown.items()}
     return json.dumps(counters, sort_keys=True) if counters else None
+
+
+def _card_of_all(gens: Sequence[dict]) -> dict[str, int] | None:
+    """Growth of a counter on the cards of all senders."""
+    cards = [card for gen in gens if (card := gen.get("card")) is not None]
+    names = dict.fromkeys(name for card in cards for name in card)
+    return {name: sum(card.get(name, 0) for card in cards) for name in names} if cards else None
 
 
 def _places(flows: Iterable[Direction], key: str) -> list[Counter[int]]:

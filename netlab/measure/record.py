@@ -305,24 +305,29 @@ def record(
     mss_B = _mean(_tcp(senders, "mss_B"))
     top, kind = ceiling(setting, mss_B, both)
     bus_MBps = bus_of_run(setting, both)
-    forward = (flows[0].gen, flows[0].sink)
+    forward = (*flows[0].gens, flows[0].sink)
     in_window, whole = ([meter_of(end, part) for end in forward] for part in ("window", "total"))
     cpus = [_cpu(meter) for meter in in_window]
     # of another tool only the CPU time of its whole life is known
     whole_cpu = whole if flows[0].gen.get("own_cpu_whole") else in_window
+    *sender_cpus, receiver_cpu = cpus
     softnet = [(meter.get("softnet") or {}).get("dropped") for meter in whole]
     policy = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
+    policy |= {part.host: part.gen.get("policy") for part in flows[0].parts[1:]}
     engines = [
-        f"{flow.gen.get('engine', 'blocking')}:{flow.gen.get('send', 'copy')}/"
+        f"{gen.get('engine', 'blocking')}:{gen.get('send', 'copy')}/"
         f"{flow.sink.get('engine', 'blocking')}:{flow.sink.get('receive', 'copy')}"
         for flow in flows
+        for gen in flow.gens
     ]
-    congestion = dict.fromkeys(one["congestion"] for one in senders if one.get("congestion"))
+    named = [one["congestion"] for one in senders if one.get("congestion")]
+    # each host may have another default: a name for each stream
+    congestion = named if flows[0].parts and len({*named}) > 1 else dict.fromkeys(named)
     foreign = foreign_load(outcome, emulated)
     if foreign is None:
         emulator_us = 0.0
-        if emulated is not None and whole_cpu[1].get("t1_ns"):
-            emulator_us = emulated.cpu_us(whole_cpu[1]["t0_ns"], whole_cpu[1]["t1_ns"])
+        if emulated is not None and whole_cpu[-1].get("t1_ns"):
+            emulator_us = emulated.cpu_us(whole_cpu[-1]["t0_ns"], whole_cpu[-1]["t1_ns"])
         foreign_percent = _foreign_percent(
             [_cpu(meter) for meter in whole_cpu],
             [own_us(meter) + meter.get("controller_us", 0) for meter in whole_cpu],
@@ -344,7 +349,7 @@ def record(
         "sent_B": None if None in sent_B else int(sum(sent_B)),
         "received_B": sum(flow.sink["total_bytes"] for flow in flows),
         "interval_sum_B": sum(flow.sink["interval_sum_bytes"] for flow in flows),
-        "zerocopy_copied_B": _of_known(sum, [copied_B(flow.gen) for flow in flows]),
+        "zerocopy_copied_B": _of_known(sum, [copied_B(gen) for flow in flows for gen in flow.gens]),
         "acked_B": _of_known(sum, _tcp(senders, "bytes_acked")),
         "tcp_received_B": _of_known(sum, _tcp(sinks, "bytes_received")),
         "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),
@@ -372,7 +377,9 @@ def record(
         "sndbuf_limited_share": _share(senders, "sndbuf_limited_us", busy_us),
         "idle_share": _sampled_share(senders, "idle_us"),
         "closed_share": _sampled_share(senders, "closed_us"),
-        "sender_waited_share": _of_known(max, [_waited_share(flow.gen) for flow in flows]),
+        "sender_waited_share": _of_known(
+            max, [_waited_share(gen) for flow in flows for gen in flow.gens]
+        ),
         "receiver_waited_share": _of_known(max, [_waited_share(flow.sink) for flow in flows]),
         **{
             name: _mean([one.get(name) for one in senders])
@@ -381,10 +388,11 @@ def record(
         **{
             name: _mean([one.get(name) for one in sinks]) for name in ("rcvbuf_start_B", "rcvbuf_B")
         },
-        "sender_cpu_percent": cpus[0]["busy"],
-        "receiver_cpu_percent": cpus[1]["busy"],
-        "sender_softirq_percent": cpus[0]["softirq"],
-        "receiver_softirq_percent": cpus[1]["softirq"],
+        # of several senders the busiest one's
+        "sender_cpu_percent": _of_known(max, [cpu["busy"] for cpu in sender_cpus]),
+        "receiver_cpu_percent": receiver_cpu["busy"],
+        "sender_softirq_percent": _of_known(max, [cpu["softirq"] for cpu in sender_cpus]),
+        "receiver_softirq_percent": receiver_cpu["softirq"],
         "busiest_core_percent": _of_known(max, [cpu["busiest"] for cpu in cpus]),
         "steal_percent": _of_known(max, [cpu["steal"] for cpu in cpus]),
         "foreign_cpu_percent": foreign_percent if foreign is None else foreign.percent,
@@ -440,11 +448,14 @@ def trace_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
     """TCP state of a run's senders at every sample: columns of a direction, by stream."""
     parts = []
     for name, flow in zip(("forward", "reverse"), flows, strict=False):
-        trace = flow.gen.get("trace")
-        if trace is not None:
-            t_s = (np.asarray(flow.gen["samples"]["t_ns"], np.int64) - flow.gen["t_go_ns"]) / 1e9
+        streams_of: list = [part.streams for part in flow.parts] or [None]
+        for gen, streams in zip(flow.gens, streams_of, strict=True):
+            if (trace := gen.get("trace")) is None:
+                continue
+            t_s = (np.asarray(gen["samples"]["t_ns"], np.int64) - gen["t_go_ns"]) / 1e9
             tables = {key: np.asarray(trace[key], np.int64) for key in TRACED}
-            parts.append(_by_stream(run_id, name, len(trace["rtt_us"]), t_s=t_s, **tables))
+            own = range(len(trace["rtt_us"])) if streams is None else streams
+            parts.append(_by_stream(run_id, name, own, t_s=t_s, **tables))
     return parts
 
 
@@ -463,18 +474,18 @@ def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
         columns = {"t_s": edges_s[1:], "interval_s": np.diff(t_ns) / 1e9}
         columns |= {"bytes": np.diff(counts, axis=1), "in_window": inside}
         columns |= _rtts_over(flow.gen, edges_s)
-        parts.append(_by_stream(run_id, name, len(counts), **columns))
+        parts.append(_by_stream(run_id, name, range(len(counts)), **columns))
     return parts
 
 
-def _by_stream(run_id: str, direction: str, streams: int, **columns: np.ndarray) -> dict:
-    """Columns of one direction; a table has a row a stream, a list holds for every stream."""
+def _by_stream(run_id: str, direction: str, streams: Sequence[int], **columns: np.ndarray) -> dict:
+    """Columns of some streams of a direction; a table has a row for each, a list is of all."""
     count = columns["t_s"].size
     rows = {
-        name: values.ravel() if values.ndim == 2 else np.tile(values, streams)
+        name: values.ravel() if values.ndim == 2 else np.tile(values, len(streams))
         for name, values in columns.items()
     }
-    stream = np.repeat(np.arange(streams), count)
+    stream = np.repeat(np.asarray(streams), count)
     return {"run_id": run_id, "direction": direction, "stream": stream, **rows}
 
 

@@ -86,7 +86,7 @@ def published_cells() -> pd.DataFrame:
 
 def published_tunings(study: Study) -> dict[str, str]:
     """Published tuning that each tuning level of a study repeats on all hosts of its paths."""
-    hosts = {end.host for path in study.paths.values() for end in path.ends}
+    hosts = {host for path in study.paths.values() for host in path.hosts}
     repeated = {}
     for level in study.tunings:
         names = {TUNING_OF_PROFILE.get(study.profile(host, level.name)) for host in hosts}

@@ -7,6 +7,7 @@ from itertools import chain
 from netlab.study.base import MAX_NAME, MAX_RUNS, QUICK, ROUNDS, refuse, slug, tried
 from netlab.study.factor_checks import check_factors
 from netlab.study.groups import Group
+from netlab.study.hosts import Path
 from netlab.study.model import StudyFields, study_at
 from netlab.study.run_checks import check_forced_loss, check_link, check_run
 from netlab.study.tuning_checks import check_congestions, check_moot, check_tunings
@@ -46,14 +47,14 @@ def check(study: StudyFields) -> None:
 
 def _check_path(study: StudyFields, name: str) -> None:
     path, where = study.paths[name], f"paths.{name}"
-    for end in path.ends:
+    for end in path.every_end:
         host = study.hosts.get(end.host)
         if host is None:
             raise ValueError(f"{where}: no host is called {end.host!r}")
         if host.kind == "ssh" and (end.address is None or end.interface is None):
             needed = "needs an address and an interface"
             raise ValueError(f"{where}: the end on ssh host {end.host!r} {needed}")
-    kinds = {study.hosts[end.host].kind for end in path.ends}
+    kinds = {study.hosts[name].kind for name in path.hosts}
     if len(kinds) == 2:
         raise ValueError(f"{where}: a lab host and an ssh host cannot be joined")
     if path.link is not None and path.link.emulator is not None and kinds != {"lab"}:
@@ -61,7 +62,18 @@ def _check_path(study: StudyFields, name: str) -> None:
         raise ValueError(f"{where}.link.emulator: {reason}; leave it out, or use lab hosts")
     if path.link is not None and kinds != {"lab"}:
         raise ValueError(f"{where}: only a lab path has a link")
+    if path.also and kinds == {"lab"}:
+        _check_shared_link(path, where)
     check_link(study, name)
+
+
+def _check_shared_link(path: Path, where: str) -> None:
+    """Refuse further senders on a lab path without an emulator of netlab's to share."""
+    if path.link is None or path.link.emulator is None:
+        reason = "on a lab the hosts share an emulated link; give link an emulator"
+        raise ValueError(f"{where}.also: {reason}, such as {{rtt_ms: 10, rate_Mbps: 100}}")
+    if path.link.emulator.with_ == "netem":
+        raise ValueError(f"{where}.also: netem joins two hosts; leave out `with` of the emulator")
 
 
 def _check_names_of(study: StudyFields, group: Group) -> None:
@@ -74,6 +86,12 @@ def _check_names_of(study: StudyFields, group: Group) -> None:
     if ends <= study.hosts.keys() and group.sender not in ends:
         problem = f"{group.sender!r} is not an end of path {group.path!r}"
         raise ValueError(f"groups: {group.name}: {problem}")
+    also = [end.host for end in study.paths[group.path].also]
+    for flow in group.flows:
+        if flow.from_ not in (None, group.sender, *also):
+            there = f"there are {', '.join(also)}" if also else "it has no `also`"
+            problem = f"{flow.from_!r} is not a further host of path {group.path!r}; {there}"
+            raise ValueError(f"groups: {group.name}: flows: from: {problem}")
 
 
 def _check_quick_name(study: StudyFields) -> None:

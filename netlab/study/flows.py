@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Literal
 
-from netlab.study.base import Sparse, StackName
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from netlab.study.base import Name, Sparse, StackName
 from netlab.study.factors import PacingLevel
 from netlab.study.hosts import Milliseconds
 from netlab.tuning.knobs import key
@@ -49,6 +51,12 @@ class PlannedFlow(Sparse, title="`groups.flows`"):
     over: Literal["both", "first", "second"] = key(
         "Links that each passes, of a path whose emulator has a `second` one.", "first", BOTH
     )
+    from_: Name | None = key(
+        "Host that sends, one of the path's `also`; left out: the group's sender.",
+        "third",
+        None,
+        alias="from",
+    )
     start_s: float = key(
         "Time of the first byte after the start of the run, s.",
         2.0,
@@ -65,6 +73,16 @@ class PlannedFlow(Sparse, title="`groups.flows`"):
         le=3600,
         allow_inf_nan=False,
     )
+
+    @model_serializer(mode="wrap")
+    def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        fields = type(self).model_fields
+        # Python keeps the word for itself
+        return {
+            name.rstrip("_"): value
+            for name, value in serialize(self).items()
+            if value != fields[name if name in fields else f"{name}_"].default
+        }
 
 
 def total(flows: Sequence[PlannedFlow]) -> int:
@@ -102,6 +120,36 @@ def has_rtt(flows: Sequence[PlannedFlow]) -> bool:
 def has_spans(flows: Sequence[PlannedFlow]) -> bool:
     """True if flows pass one of two links alone."""
     return any(flow.over != BOTH for flow in flows)
+
+
+def has_hosts(flows: Sequence[PlannedFlow]) -> bool:
+    """True if hosts besides the group's sender send some of the flows."""
+    return any(flow.from_ is not None for flow in flows)
+
+
+def hosts(flows: Sequence[PlannedFlow], sender: str) -> tuple[str, ...]:
+    """Hosts that send the flows of a group, its sender first."""
+    return tuple(dict.fromkeys((sender, *(flow.from_ for flow in flows if flow.from_))))
+
+
+def sent_by(flows: Sequence[PlannedFlow], sender: str, host: str) -> tuple[PlannedFlow, ...]:
+    """The flows of a group that a host sends."""
+    return tuple(flow for flow in flows if (flow.from_ or sender) == host)
+
+
+def streams_sent_by(
+    flows: Sequence[PlannedFlow], streams: int, sender: str, host: str
+) -> tuple[int, ...]:
+    """Those of the streams of a run of a group that a host sends."""
+    names = [flow.from_ or sender for flow in each(flows)] or [sender]
+    return tuple(at for at in range(streams) if names[at % len(names)] == host)
+
+
+def with_hosts(flows: Sequence[PlannedFlow], sender: str) -> tuple[PlannedFlow, ...]:
+    """The flows of a group, each with its host where there are several."""
+    if not has_hosts(flows):
+        return tuple(flows)
+    return tuple(flow.model_copy(update={"from_": flow.from_ or sender}) for flow in flows)
 
 
 def longest_rtt_s(flows: Sequence[PlannedFlow], path_s: float) -> float:

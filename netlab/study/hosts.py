@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
@@ -17,7 +19,7 @@ from pydantic import (
 )
 
 from netlab.files.yaml_file import pattern
-from netlab.study.base import InterfaceName, Megabytes, Model, Name, Sparse, is_default
+from netlab.study.base import InterfaceName, Listed, Megabytes, Model, Name, Sparse, is_default
 from netlab.study.rate_trace import RateTrace
 from netlab.tuning.knobs import key
 
@@ -131,6 +133,9 @@ class End(Sparse, title="`paths.NAME.ends`"):
                 raise ValueError("is not an address of a single host")
         return value
 
+
+MOST_ALSO = 7
+"""Further senders: flows of a group have at most eight entries."""
 
 # The link between two hosts: a lab's cable and card, an emulated long path, or a real one.
 
@@ -497,10 +502,15 @@ class LabLink(Sparse, title="`paths.NAME.link`"):
 
 
 class Path(Model, title="`paths.NAME`"):
-    """An ordered pair of ends and their link."""
+    """An ordered pair of ends and their link, which further senders may share."""
 
     ends: tuple[End, End] = key(
         "The two ends.", [{"host": "left"}, {"host": "right"}], strict=False
+    )
+    also: Listed[End] = key(
+        "Further hosts that send over the same link, to the second end; see `from` of flows.",
+        [{"host": "third"}],
+        (),
     )
     link: LabLink | None = key("The link of two lab hosts.", {"rate_Mbps": 1000.0}, None)
     link_MBps: Megabytes | None = key("Rate of a real link, 10⁶ B/s, as a ceiling.", 1250.0, None)
@@ -510,10 +520,30 @@ class Path(Model, title="`paths.NAME`"):
         host = self.ends[0].host
         if host == self.ends[1].host:
             raise ValueError(f"the two ends of a path are different hosts, not {host!r} twice")
-        addresses = [ipaddress.ip_address(end.address) for end in self.ends if end.address]
-        if len(addresses) == 2 and (
-            addresses[0] == addresses[1] or addresses[0].version != addresses[1].version
-        ):
-            rule = "the data addresses of a path differ and are both IPv4 or both IPv6"
-            raise ValueError(f"{rule}, not {addresses[0]} and {addresses[1]}")
+        if len(self.also) > MOST_ALSO:
+            raise ValueError(f"also: at most {MOST_ALSO} hosts, not {len(self.also)}")
+        if twice := [name for name, count in Counter(self.hosts).items() if count > 1]:
+            raise ValueError(f"also: {twice[0]!r} is a host of the path already")
+        addresses = [ipaddress.ip_address(end.address) for end in self.every_end if end.address]
+        for one, other in combinations(addresses, 2):
+            if one == other or one.version != other.version:
+                of = "all" if self.also else "both"
+                rule = f"the data addresses of a path differ and are {of} IPv4 or {of} IPv6"
+                raise ValueError(f"{rule}, not {one} and {other}")
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_in_a_file(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        content = serialize(self)
+        # paths without further senders have the digests that they had before there were any
+        return content if self.also else {k: v for k, v in content.items() if k != "also"}
+
+    @property
+    def every_end(self) -> tuple[End, ...]:
+        """The two ends, and those of further senders."""
+        return (*self.ends, *self.also)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Hosts of every end, in that order."""
+        return tuple(end.host for end in self.every_end)

@@ -168,8 +168,7 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
     left_out: dict[str, Any] = dict.fromkeys(_below("hosts", NOT_IN_KEY) | {"profiles"}, True)
     left_out["bus"] = _below("hosts.bus", NOT_IN_KEY)
     hosts = {
-        end.host: study.hosts[end.host].model_dump(mode="json", exclude=left_out)
-        for end in path.ends
+        name: study.hosts[name].model_dump(mode="json", exclude=left_out) for name in path.hosts
     }
     group = run.group.model_dump(mode="json", exclude=not_of_group | in_force)
     if not group["flows"]:

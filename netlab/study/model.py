@@ -72,7 +72,7 @@ class StudyFields(Model, title="A study"):
         "Hosts by name.", {"left": {"kind": "lab"}, "right": {"kind": "lab"}}, min_length=2
     )
     paths: dict[Name, Path] = key(
-        "Paths by name: two hosts, and what joins them.",
+        "Paths by name: two hosts or more, and what joins them.",
         {"cable": {"ends": [{"host": "left"}, {"host": "right"}]}},
         min_length=1,
     )
@@ -262,6 +262,10 @@ class StudyFields(Model, title="A study"):
         used = [group.generator for group in self.run_groups(groups)]
         return tuple(name for name in dict.fromkeys(used) if name not in (OWN, UDP))
 
+    def senders(self, group: Group) -> tuple[str, ...]:
+        """Names of the hosts that send the streams of a group, its sender first."""
+        return flows.hosts(group.flows, group.sender)
+
     def receiver(self, group: Group) -> str:
         """Name of the host at the other end of a group's path."""
         first, second = (end.host for end in self.paths[group.path].ends)
@@ -290,7 +294,7 @@ class StudyFields(Model, title="A study"):
 
     def in_lab(self, path: str) -> bool:
         """True if both ends of a path are hosts of the lab, whose link netlab makes."""
-        return all(self.hosts[end.host].kind == "lab" for end in self.path(path).ends)
+        return all(self.hosts[name].kind == "lab" for name in self.path(path).hosts)
 
     def bus_shared(self, path: str) -> bool:
         """True if any bus of a path carries both directions over the same wires."""

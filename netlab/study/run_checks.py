@@ -93,6 +93,8 @@ def _check_flows(study: StudyFields, group: Group) -> None:
     reason = _rtt_refusal(study, group) if flows.has_rtt(group.flows) else ""
     if flows.has_spans(group.flows):
         reason = reason or _span_refusal(study, group)
+    if flows.has_hosts(group.flows):
+        reason = reason or _host_refusal(study, group)
     if timed and (group.records is not None or study.engine == "plain"):
         reason = "have times, which runs of records and the plain engine lack"
     quick = group.quick.over(study.quick or study.timing) if group.quick else study.quick
@@ -131,6 +133,30 @@ def _span_refusal(study: StudyFields, group: Group) -> str:
     if group.direction == "<->":
         return "over: flows pass links of their own in one direction; give direction: ->"
     return _ports_refusal(study, group, "over")
+
+
+def _host_refusal(study: StudyFields, group: Group) -> str:
+    """Reason why flows cannot be of several hosts; empty when they can."""
+    sender, first = group.sender, study.paths[group.path].ends[0].host
+    if sender != first:
+        return f"from: hosts of `also` send as {first!r} does, to {sender!r}; give sender: {first}"
+    if all(flow.from_ not in (None, sender) for flow in group.flows):
+        return f"from: one at least is of the sender, {sender!r}; leave out its from"
+    if group.direction == "<->":
+        return "from: several hosts send in one direction; give direction: ->"
+    if group.records is not None:
+        return "from: flows of several hosts are of a time; leave out records"
+    if group.cross_udp_Mbps:
+        return "from: UDP beside the streams is of one host; leave out cross_udp_Mbps"
+    if study.latency.probe != "none":
+        return "from: a probe of latency is of one host; leave out latency"
+    default = group.congestion or study.congestion or ""
+    if "+" in default and any(flow.congestion is None for flow in group.flows):
+        return f"from: give each its congestion; {default!r} is dealt to streams of one host"
+    for host in flows.hosts(group.flows, sender):
+        if all(flow.end_s is not None for flow in flows.sent_by(group.flows, sender, host)):
+            return f"from: one of {host!r} at least lasts as long as the run; leave out its end_s"
+    return ""
 
 
 def _ports_refusal(study: StudyFields, group: Group, option: str) -> str:

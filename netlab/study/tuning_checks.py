@@ -90,7 +90,7 @@ def check_moot(study: StudyFields) -> Iterator[ValueError]:
             (group, load_profile(study.profile(host, level.name), own=own))
             for group in study.groups
             if group.tunings is None or level.name in group.tunings
-            for host in (group.sender, study.receiver(group))
+            for host in (*study.senders(group), study.receiver(group))
         ]
         if all(is_moot(study, *one) for one in taken):
             group, profile = taken[0]

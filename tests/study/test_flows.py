@@ -250,5 +250,5 @@ BUFFERBLOAT = "ef5defc2c2b4fd73e3a7efdd06c67ee0ea105455cede957cbc654954f0c6518f"
 def test_an_editor_knows_the_keys_of_a_flow():
     schema = json_schema()
     assert set(schema["$defs"]["PlannedFlow"]["properties"]) == {
-        *("count", "congestion", "pacing_MBps", "rtt_ms", "over", "start_s", "end_s")
+        *("count", "congestion", "pacing_MBps", "rtt_ms", "over", "from", "start_s", "end_s")
     }

@@ -29,11 +29,12 @@ LAB = {
     "title": "A study with every field",
     "hosts": {
         name: {"kind": "lab", "bus": {"bandwidth_MBps": 1064.0, "label": "PCI-X"}}
-        for name in ("left", "right", "third")
+        for name in ("left", "right", "third", "fourth", "fifth")
     },
     "paths": {
         "cable": {
             "ends": [{"host": "left"}, {"host": "right"}],
+            "also": [{"host": "fourth"}],
             "link": {
                 "emulator": {
                     **{"with": "netlab", "rtt_ms": 5.0, "trace": TRACE},
@@ -93,6 +94,7 @@ ANOTHER: dict[str, Any] = {
     "groups.exclude": ({"streams": 4},),
     "exclude": ({"streams": 4},),
     "paths.ends.host": "third",
+    "paths.also.host": "fifth",
     **{f"{place}.kind": "channels" for place in KNOBS},
     **{f"{place}.name": "tx" for place in KNOBS},
     **{f"{place}.value": "2" for place in KNOBS},
@@ -193,7 +195,7 @@ def changed(content: Any, place: list[str], name: str) -> Any:
 def keys(study: Study) -> dict[str, str]:
     found = {}
     for visit in schedule.rounds(study)[0]:
-        ends = {end.host: FOUND for end in study.path(visit.link).ends}
+        ends = dict.fromkeys(study.path(visit.link).hosts, FOUND)
         context = context_of(study, visit, ends, None)
         found |= {r.cell_id: provenance_key(study, visit, r, context) for r in visit.runs}
     return found

@@ -108,8 +108,8 @@ class ScreenRequest:
         streams = self.streams or (group.streams or study.streams)[0]
         path = study.paths[group.path]
         hosts = {
-            end.host: study.hosts[end.host].model_dump(mode="python") | {"profiles": {}}
-            for end in path.ends
+            name: study.hosts[name].model_dump(mode="python") | {"profiles": {}}
+            for name in path.hosts
         }
         only = {"tunings": None, "mtus_B": None, "streams": None, "exclude": (), "table": None}
         levels = [
