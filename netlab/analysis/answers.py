@@ -28,7 +28,7 @@ from netlab.analysis.effects import (
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.measured import Measured, computed_once, published_values
 from netlab.analysis.own_report import own_report
-from netlab.analysis.shares import LINKS, of_stacks, stack_name
+from netlab.analysis.shares import FROM, LINKS, of_stacks, stack_name
 from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED, SLOW_START
@@ -142,10 +142,10 @@ MOST_BURSTS = 3
 
 
 def question(m: Measured) -> str:
-    """Headline of a report: shares, where every cell mixes stacks, RTTs or links, else the best."""
+    """Headline of a report: shares, where cells mix stacks, RTTs, links or hosts; else the best."""
     mixed = all(
         len(set(dealt(m.study.congestion_of(group)))) > 1
-        or len({(flow.rtt_ms, flow.over) for flow in group.flows}) > 1
+        or len({(flow.rtt_ms, flow.over, flow.from_) for flow in group.flows}) > 1
         for group in m.study.run_groups()
     )
     return next(iter(sharing(m)), best(m)) if mixed else best(m)
@@ -169,6 +169,8 @@ def sharing(m: Measured) -> tuple[str, ...]:
     reach = f"{parts[0]} to {parts[1]}" if len(own) > 1 else parts[0]
     name, several = stack_name(control), counted(len(own), "cell")
     whose, of = f"{name}'s share of the bytes", "all flows"
+    if FROM in control:
+        whose = f"The share of {name} in the bytes"
     if own["way"].isin(LINKS.values()).any():
         whose, of = f"The share of {name} in the bytes of a link", "the flows of that link"
         several = counted(len(own), "link")

@@ -213,6 +213,61 @@ def test_round_trips_of_flows_have_shares_columns_and_a_sentence_of_their_own(tm
     assert len(shown.drawn(m)["mixed"].charts) == 3
 
 
+SENDERS = """\
+hosts: {a: {kind: lab}, b: {kind: lab}, left.2: {kind: lab}}
+paths:
+  wire:
+    ends: [{host: a}, {host: b}]
+    also: [{host: left.2}]
+    link: {emulator: {rtt_ms: 40, rate_Mbps: 3.5, queue_B: 9000}}
+groups:
+  - {name: mixed, path: wire, sender: a, flows: [FLOWS]}
+streams: [4]
+"""
+
+
+@pytest.mark.parametrize(
+    ("flows_of", "controls", "stacks"),
+    [
+        (
+            "{}, {count: 3, from: left.2}",
+            ["cubic@from_a", "cubic@from_left.2"],
+            ["CUBIC from a", "CUBIC from left.2"],
+        ),
+        (
+            "{rtt_ms: 10}, {count: 3, from: left.2, rtt_ms: 50}",
+            ["cubic@10ms_from_a", "cubic@50ms_from_left.2"],
+            ["CUBIC at 10 ms from a", "CUBIC at 50 ms from left.2"],
+        ),
+    ],
+)
+def test_each_of_several_senders_has_a_share_a_column_and_a_name(
+    tmp_path, flows_of, controls, stacks
+):
+    """The first has two fifths, three flows of the other one fifth each."""
+    text = re.sub(r"(?s)hosts:.*?tunings", "tunings", STUDY).replace("streams: [8]\n", "")
+    text = text.replace("congestion: bbr+cubic\n", "congestion: cubic\n")
+    (tmp_path / "incast.yml").write_text(text + SENDERS.replace("FLOWS", flows_of))
+    study = studies.load(tmp_path / "incast.yml")
+    runs = synthetic.runs_of(study, value=lambda *_at: (0.43, "link"))
+    planned = flows.with_hosts(study.groups[0].flows, "a")
+    runs = runs.assign(flows=flows.as_text(planned), congestion="cubic")
+    frame = synthetic.intervals_of(runs, study, noise=0.0)
+    part = np.where(frame["stream"] < 1, 0.4, 0.2)
+    frame = frame.assign(bytes=(4 * frame["bytes"].mean() * part).astype("int64"))
+    m = from_frames(study, runs, frame, tmp_path)
+    of_stacks = shares.of_stacks(m)
+    assert list(of_stacks["control"]) == controls * 3
+    assert of_stacks["share_percent"].to_numpy() == pytest.approx([40, 60] * 3, abs=0.1)
+    assert list(shown.stacks(m).frame["stack"])[:2] == stacks
+    columns = {f"share_{control.replace('@', '_')}_percent" for control in controls}
+    assert set(shares.of_runs(m).columns) == columns < set(shares.with_shares(m, m.cells).columns)
+    # (4 + 3 * 2)² / (4 * (16 + 3 * 4))
+    assert shares.of_jain(m)["jain_index"].to_numpy() == pytest.approx([100 / 112] * 3, abs=1e-3)
+    assert answers.question(m).startswith(f"The share of {stacks[0]} in the bytes is 40")
+    assert len(shown.drawn(m)["mixed"].charts) == 3
+
+
 def over_two_links(tmp_path, *parts: float) -> Measured:
     """Runs of four flows over two links that have these parts of all bytes."""
     text = re.sub(r"(?s)groups:.*?tunings", "tunings", STUDY).replace("streams: [8]\n", "")

@@ -8,6 +8,8 @@ from refusals import refused
 
 from netlab.errors import BadInput
 from netlab.experiment.endpoint import data_address, interface
+from netlab.lab import switch
+from netlab.lab.emulator import KernelFeatures
 from netlab.lab.topology import IPV4, IPV6, Topology, topology
 
 THREE = {"a": bus(2128.0), "b": bus(2128.0), "c": bus(1600.0)}
@@ -144,3 +146,45 @@ def test_a_factor_of_the_path_may_add_an_emulator():
     assert [way.delay_us for way in found["a-b+rtt_ms=0+rate_Mbps=100"].ways] == [0, 0]
     assert [way.delay_us for way in found["a-b+rtt_ms=20+rate_Mbps=100"].ways] == [10_000] * 2
     assert {way.rate_bps for one in found.values() for way in one.ways} == {100_000_000}
+
+
+SHARED = {
+    "a-b": {
+        **{"ends": [{"host": "a"}, {"host": "b"}], "also": [{"host": "c"}, {"host": "d"}]},
+        "link": {"emulator": {"rtt_ms": 5.0}},
+    },
+    "c-a": {"ends": [{"host": "c"}, {"host": "a"}], "link": {}},
+}
+FOUR = {name: {"kind": "lab"} for name in "abcd"}
+
+
+def test_further_senders_have_addresses_of_their_own_and_the_receiver_as_peer():
+    plan = topology(lab_study(FOUR, SHARED))
+    shared, cable = plan.paths
+    assert [end.host for end in shared.behind_switch] == ["a", "c", "d"]
+    receiver = shared.ends[1]
+    assert {end.peers for end in shared.behind_switch} == {receiver.addresses}
+    each = [word for path in plan.paths for end in path.every_end for word in end.addresses]
+    assert len(set(each)) == len(each) == 2 * 6
+    # a path's own do not depend on the senders of another
+    alone = topology(lab_study(FOUR, {**SHARED, "a-b": {**SHARED["a-b"], "also": []}}))
+    assert [end.addresses for end in cable.ends] == [e.addresses for e in alone.paths[1].ends]
+    assert cable.behind_switch == () and Topology.from_dict(plan.as_dict()) == plan
+
+
+def test_hosts_that_share_a_link_have_netlabs_own_emulator_on_it():
+    """netem joins two devices alone."""
+    plan = topology(lab_study(FOUR, SHARED), kernel=lambda: KernelFeatures(True, True, True))
+    assert plan.paths[0].emulated_with == "netlab"
+    fixed = {**SHARED["a-b"], "ends": [{"host": "a", "address": "10.9.0.1"}, {"host": "b"}]}
+    with refused(BadInput, "E-LAB-026"):
+        topology(lab_study(FOUR, {"a-b": fixed}))
+
+
+def test_a_switch_knows_the_neighbours_of_each_port_and_the_way_to_each_sender():
+    (path, _) = topology(lab_study(FOUR, SHARED)).paths
+    (address, peer), device = path.also[0].addresses[:1] + path.also[0].peers[:1], "data0"
+    (line,) = switch.ip_lines(path, "c", ipv6=False)
+    assert line.startswith(f"neigh replace {peer} lladdr ") and f"dev {device}" in line
+    back = switch.ip_lines(path, "b", ipv6=False)
+    assert len(back) == 2 and f"route add {address} dev {device}" in back
