@@ -32,6 +32,9 @@ STREAM_MS, STREAMS_MS_MOST = 250, 15_000
 """Further timeout a stream, and of all: a lost SYN is sent again after 1, 3, 7 and 15 s."""
 
 GRACE_S = 5.0
+AT_ONCE_S = 0.05
+"""Timeout for an answer that is there already."""
+
 FIXED_BYTES_S = 7200.0
 """Timeout of a run of fixed bytes; its agents abort when its streams stall."""
 
@@ -224,6 +227,9 @@ KEYS = {
 _OPTION = re.compile(rf"(?<![\w.])({'|'.join(KEYS)})(?=[:,) ]|$)")
 
 
+WAITED = re.compile(r"did not release the streams|the sink closed stream \d+ before its start")
+"""Words of a sender whose streams are connected, and those of others are not."""
+
 SILENT = "no {} in time"
 """Words for an agent that did not answer, after the name of its host."""
 
@@ -253,6 +259,14 @@ class _Inbox:
         """Wait until a sink says so, or has ended, of which its result tells."""
         while not self._stored.keys() & {(step, run), ("sink_result", run)}:
             self._take(step, deadline)
+
+    def fault(self, run: int) -> RunError | None:
+        """The error that has come to a run, if any, without a wait."""
+        try:
+            self.wait("gen_result", run, self._now() + AT_ONCE_S)
+        except RunError as error:
+            return None if silent_host(str(error)) else error
+        return None
 
     def _take(self, event: str, deadline: float) -> None:
         """Take the next answer, if any, while `event` is waited for."""
@@ -472,7 +486,10 @@ class _Transfer:
 
     def result(self, inboxes: Mapping[str, _Inbox], deadline: float) -> Direction:
         """Wait for the results of both ends, of every sender."""
-        gens = [inboxes[s.host].wait("gen_result", self.run, deadline) for s in self.senders]
+        try:
+            gens = [inboxes[s.host].wait("gen_result", self.run, deadline) for s in self.senders]
+        except RunError as error:
+            raise self._cause(error, inboxes) from None
         sink = inboxes[self.to.host].wait("sink_result", self.run, deadline)
         if not self.also:
             return Direction(gens[0], sink)
@@ -484,6 +501,13 @@ class _Transfer:
 
     def start(self) -> None:
         self.to.channel.send("start", run=self.run)
+
+    def _cause(self, error: RunError, inboxes: Mapping[str, _Inbox]) -> RunError:
+        """The failure that others wait for: of a sender whose streams did not connect."""
+        if not WAITED.search(str(error)):
+            return error
+        faults = (inboxes[side.host].fault(self.run) for side in self.senders)
+        return next((f for f in faults if f is not None and not WAITED.search(str(f))), error)
 
     def stop(self) -> None:
         for side in (*self.senders, self.to):

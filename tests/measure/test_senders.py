@@ -190,3 +190,25 @@ def test_a_trace_has_the_streams_of_each_host_by_its_own_clock(made):
     one, other = trace_rows("run", made.flows)
     assert {*one["stream"]} == {0, 1} and {*other["stream"]} == {2, 3, 4}
     assert one["t_s"].max() == other["t_s"].max() < 2
+
+
+@pytest.mark.parametrize(
+    "consequence",
+    [
+        "198.18.0.2 port 5 did not release the streams within 5500 ms",
+        "the sink closed stream 0 before its start",
+    ],
+)
+def test_the_sender_that_did_not_connect_is_named_and_not_one_that_waited(consequence):
+    def fails(message):
+        def answer(words):
+            return [{"event": "error", "run": words["run"], "code": "peer", "message": message}]
+
+        return {"gen": answer}
+
+    clock, _, pair, also = ends(a=fails(consequence), c=fails("connect to b: no route"))
+    with pytest.raises(RunError, match="c: connect to b: no route"):
+        measure(*pair, request(streams=5, flows=FLOWS), now=clock, also=also)
+    clock, _, pair, also = ends(a=fails(consequence), c=fails(consequence))
+    with pytest.raises(RunError, match=f"a: {consequence}"):
+        measure(*pair, request(streams=5, flows=FLOWS), now=clock, also=also)
