@@ -84,7 +84,8 @@ RUN_COLUMNS = _columns("""
     group                    string    -     group of the study (one table of the report)
     table                    Int64?    -     table number in the source report
     path                     string    -     path of the study
-    sender                   string    -     sending host (of the forward direction)
+    sender                   string    -     sending host (of the forward direction); of several
+                                             that of the group, the others are in flows
     receiver                 string    -     receiving host (of the forward direction)
     direction                string    -     -> or <->
     tuning                   string    -     tuning as a factor level
@@ -105,9 +106,9 @@ RUN_COLUMNS = _columns("""
                                              host as found, in the kernel
     congestion_source        string?   -     source of the congestion control: kernel, module or
                                              BPF, with version
-    flows                    string=   -     JSON: number, congestion control, pace, RTT, links and
-                                             times of flows that are unequal, dealt to the streams
-                                             in turn; empty without any
+    flows                    string=   -     JSON: number, congestion control, pace, RTT, links,
+                                             host and times of flows that are unequal, dealt to the
+                                             streams in turn; empty without any
     generator                string    -     program that sent and received: netlab or another
                                              tool; of datagrams udp, or of an imported run TOOL-udp
     generator_version        string?   -     version of the other tool at both ends
@@ -231,7 +232,8 @@ RUN_COLUMNS = _columns("""
     rcvbuf_start_B           float64?  B     SO_RCVBUF at the receiver, before the first byte
     sndbuf_B                 float64?  B     SO_SNDBUF at the sender, at the end
     rcvbuf_B                 float64?  B     SO_RCVBUF at the receiver, at the end
-    sender_cpu_percent       float64?  %     busy share of the sending machine's cores
+    sender_cpu_percent       float64?  %     busy share of the sending machine's cores; of several
+                                             the busiest one's
     receiver_cpu_percent     float64?  %     busy share of the receiving machine's cores
     sender_softirq_percent   float64?  %     softirq share of the sending machine's cores
     receiver_softirq_percent float64?  %     softirq share of the receiving machine's cores
