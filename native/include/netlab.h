@@ -42,6 +42,7 @@ enum {
 	NL_MESSAGE_MAX = 256,
 	NL_NAME_MAX = 32, /* option keys, congestion control and interface names */
 	NL_ADDRESS_MAX = 64,
+	NL_ADDRESSES_MAX = 1024, /* a list of addresses, as text */
 	NL_LIST_MAX = 256, /* a list of names or CPUs, as text */
 	NL_SENDERS_MAX = 16,    /* gens of one sink */
 	NL_CONGESTIONS_MAX = 8, /* items of a list that is dealt to the streams */
@@ -89,6 +90,7 @@ enum nl_option_kind {
 	NL_KIND_LIMIT = 10,    /* auto (0), none or never (UINT64_MAX), or decimal, min..max */
 	NL_KIND_SWITCH = 11,   /* a word of enum nl_switch_word */
 	NL_KIND_NUMBERS = 12,  /* up to 8 decimals, min..max, comma-separated; empty: none */
+	NL_KIND_ADDRESSES = 13, /* comma-separated; empty: none */
 };
 
 enum nl_engine_word {
@@ -142,7 +144,6 @@ struct nl_run_opts {
 	uint64_t tail_ms;
 	uint64_t bytes; /* gen: per stream, exact; 0 for a timed run */
 	uint64_t source_span; /* gen: ports of such a range */
-	uint64_t senders; /* sink: gens that share its streams */
 	uint64_t sender;  /* gen: its number among them, from 0 */
 	uint64_t interval_ms;
 	uint64_t accept_ms; /* sink: for all streams to arrive */
@@ -171,6 +172,7 @@ struct nl_run_opts {
 	uint64_t read_delay, sched_batch, spread; /* enum nl_switch_word */
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
 	char from[NL_ADDRESS_MAX];    /* of the gen. gen: bound; sink: required of peers; empty: any */
+	char also_from[NL_ADDRESSES_MAX]; /* sink: addresses of further gens that share its streams; empty: none */
 	char congestion[NL_LIST_MAX]; /* NAME or COUNT*NAME each, dealt to the streams in turn */
 	/* NUMBER or COUNT*NUMBER each, dealt likewise; empty: 0 for all */
 	char starts_ms[NL_LIST_MAX];   /* gen: first byte of a stream, after the start */

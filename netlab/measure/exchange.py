@@ -438,7 +438,7 @@ class _Transfer:
         request = self.request
         words: Words = {"bind": self.to.own_address, "from": self.of.address}
         if self.also:
-            words = {"bind": self.to.own_address, "senders": len(self.senders)}
+            words["also_from"] = ",".join(side.address for side in self.also)
         if port:
             words["port"] = port
         accept_ms = arrival_ms(request.streams) + round(1e3 * request.latency.extra_s)

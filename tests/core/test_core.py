@@ -56,6 +56,7 @@ def test_numbers_within_their_limits_are_taken(option, data):
         core.check_options(role, **given_settings)
     except CoreError as error:  # options that exclude each other, or ask for too much together
         together = ("bytes", "window_ms", "port", "ends_ms", "source_ports")
+        together += ("own_streams", "sender")
         assert error.reason == "limit" or option.name in together
 
 

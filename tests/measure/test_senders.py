@@ -81,7 +81,8 @@ def test_each_sender_gets_its_own_streams_and_the_sink_all():
         agents["a"].asked("gen"),
         (agents["c"].asked("gen")),
     )
-    assert (sink["senders"], sink["streams"]) == (2, 10) and "from" not in sink
+    assert (sink["from"], sink["also_from"]) == ("198.18.0.1", "198.18.0.5")
+    assert sink["streams"] == 10
     assert (one["own_streams"], one["sender"], one["streams"]) == ("2*1,3*0", 0, 4)
     assert (other["own_streams"], other["sender"], other["streams"]) == ("2*0,3*1", 1, 6)
     assert (one["from"], other["from"]) == ("198.18.0.1", "198.18.0.5")

@@ -76,7 +76,7 @@ enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], const struct nl_
 	if (token_differs(wire.token, opts->token))
 		return NL_HELLO_TOKEN;
 	if (be32toh(wire.stream) >= opts->streams &&
-	    be32toh(wire.stream) - nl_hello_of_control(opts) >= (opts->senders ? opts->senders : 1) &&
+	    be32toh(wire.stream) - nl_hello_of_control(opts) >= nl_senders(opts) &&
 	    !(be32toh(wire.stream) == nl_hello_of_probe(opts) && opts->latency_interval_ms &&
 	      opts->latency_probe & NL_PROBE_TCP))
 		return NL_HELLO_STREAM;

@@ -34,6 +34,15 @@ static inline uint32_t nl_hello_of_probe(const struct nl_run_opts *opts)
 	return (uint32_t)opts->streams;
 }
 
+static inline uint32_t nl_senders(const struct nl_run_opts *opts)
+{
+	uint32_t count = opts->also_from[0] ? 2 : 1;
+
+	for (const char *at = opts->also_from; *at; at++)
+		count += *at == ',';
+	return count;
+}
+
 static inline uint32_t nl_hello_of_control(const struct nl_run_opts *opts)
 {
 	return (uint32_t)opts->streams + 1;

@@ -2,7 +2,7 @@
  *
  * One poll waits for all, so that a slow or hostile peer delays no other. Connections without a
  * hello are bounded by a number and by the descriptors that the run leaves; the oldest is evicted
- * for a newer one. Connections from another address than opts.from are closed at once. */
+ * for a newer one. Connections from another address than opts.from and opts.also_from are closed at once. */
 #include "base/process.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -33,7 +33,7 @@ struct acceptor {
 	struct pending pending[PENDING_MAX]; /* oldest first */
 	struct pollfd poll[PENDING_MAX + 2];
 	uint32_t count, limit;
-	struct nl_address from; /* len 0: any */
+	struct nl_address from[NL_SENDERS_MAX]; /* the first of len 0: any */
 };
 
 static void pending_drop(struct acceptor *a, uint32_t at)
@@ -134,6 +134,35 @@ static void make_room(struct acceptor *a)
 		pending_reject(a, 0, &a->run->report.rejected.evicted);
 }
 
+static int is_sender(const struct acceptor *a, const struct sockaddr_storage *peer)
+{
+	for (uint32_t i = 0; i < nl_senders(&a->run->opts); i++)
+		if (!a->from[i].len || nl_address_same_host(peer, &a->from[i].storage))
+			return 1;
+	return 0;
+}
+
+/* The addresses of from and also_from; both were checked. */
+static int parse_senders(struct acceptor *a, struct nl_err *err)
+{
+	const struct nl_run_opts *opts = &a->run->opts;
+	const char *at = opts->also_from;
+	char item[NL_ADDRESS_MAX];
+
+	if (opts->from[0] && nl_address_parse(opts->from, 0, &a->from[0]))
+		return nl_fail_key(err, "from", "%s is not a numeric address", opts->from);
+	for (uint32_t i = 1; i < nl_senders(opts); i++) {
+		size_t len = strcspn(at, ",");
+
+		memcpy(item, at, len < sizeof(item) ? len : 0);
+		item[len < sizeof(item) ? len : 0] = '\0';
+		if (nl_address_parse(item, 0, &a->from[i]))
+			return nl_fail_key(err, "also_from", "%s is not a numeric address", item);
+		at += len + 1;
+	}
+	return NL_OK;
+}
+
 static int accept_pending(struct acceptor *a, struct nl_err *err)
 {
 	struct nl_rejected *rejected = &a->run->report.rejected;
@@ -156,7 +185,7 @@ static int accept_pending(struct acceptor *a, struct nl_err *err)
 			pending_reject(a, 0, &rejected->evicted);
 			continue;
 		}
-		if (a->from.len && !nl_address_same_host(&peer, &a->from.storage)) {
+		if (!is_sender(a, &peer)) {
 			rejected->address++;
 			close(fd);
 			continue;
@@ -188,14 +217,14 @@ static uint64_t senders_arrived(const struct nl_run *run)
 {
 	uint64_t count = 0;
 
-	for (uint64_t i = 0; i < run->opts.senders; i++)
+	for (uint64_t i = 0; i < nl_senders(&run->opts); i++)
 		count += run->control[i] >= 0;
 	return count;
 }
 
 static int all_arrived(const struct nl_run *run)
 {
-	return run->report.accepted == run->opts.streams && senders_arrived(run) == run->opts.senders;
+	return run->report.accepted == run->opts.streams && senders_arrived(run) == nl_senders(&run->opts);
 }
 
 static int accept_all(struct acceptor *a, struct nl_err *err)
@@ -223,7 +252,7 @@ static int accept_all(struct acceptor *a, struct nl_err *err)
 			return nl_fail(err, NL_TIMEOUT,
 				       "%" PRIu64 " of %" PRIu64 " streams arrived in %" PRIu64 " ms%s",
 				       run->report.accepted, run->opts.streams, run->opts.accept_ms,
-				       senders_arrived(run) < run->opts.senders ? ", and no control connection" : "");
+				       senders_arrived(run) < nl_senders(&run->opts) ? ", and no control connection" : "");
 	}
 	return NL_OK;
 }
@@ -241,9 +270,8 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	 * process may start meanwhile */
 	room = nl_fd_limit_room(run->opts.streams * (1 + run->opts.udp) + 4 * run->report.threads + 1) / 2;
 	a->limit = room < PENDING_MIN ? PENDING_MIN : room < PENDING_MAX ? (uint32_t)room : PENDING_MAX;
-	if (run->opts.from[0] && nl_address_parse(run->opts.from, 0, &a->from))
-		code = nl_fail_key(err, "from", "%s is not a numeric address", run->opts.from);
-	else
+	code = parse_senders(a, err);
+	if (!code)
 		code = accept_all(a, err);
 	while (a->count)
 		pending_reject(a, 0, &run->report.rejected.late);
@@ -293,6 +321,6 @@ int nl_sink_go(struct nl_run *run, struct nl_err *err)
 void nl_sink_over(const struct nl_run *run)
 {
 	/* a gen that has gone needs none */
-	for (uint64_t i = 0; i < run->opts.senders; i++)
+	for (uint64_t i = 0; i < nl_senders(&run->opts); i++)
 		(void)!send(run->control[i], "W", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

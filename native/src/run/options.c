@@ -32,6 +32,8 @@ static const struct nl_option table[] = {
 	{"bind", NULL, "numeric address to bind", NL_KIND_ADDRESS, NL_SINK, NL_SINK, 0, 0, AT(address)},
 	{"to", NULL, "numeric address of the sink", NL_KIND_ADDRESS, NL_GEN, NL_GEN, 0, 0, AT(address)},
 	TEXT(ADDRESS, from, NULL, "numeric address of the gen; sink: close connections from others", BOTH),
+	TEXT(ADDRESSES, also_from, "", "numeric addresses of further gens that share the streams, separated by commas",
+	     NL_SINK),
 	COUNT(port, "0", "TCP port of the sink; 0: chosen by the kernel", BOTH, NL_GEN, 0, 65535),
 	COUNT(streams, "1", "parallel TCP streams", BOTH, BOTH, 1, NL_STREAMS_MAX),
 	{"token", NULL, "32 hex digits, the same at both ends; on a command line the file that has it, or -",
@@ -58,7 +60,6 @@ static const struct nl_option table[] = {
 	NUMBERS(own_streams, "of a sink of several senders: 1 of each of its streams that this gen has, dealt in turn",
 		NL_GEN, 1),
 	COUNT(sender, "0", "number of the gen among the senders of its sink", NL_GEN, 0, 0, NL_SENDERS_MAX - 1),
-	COUNT(senders, "1", "gens that share the streams; of several there is no from", NL_SINK, 0, 1, NL_SENDERS_MAX),
 	COUNT(source_span, "1", "ports from there on that a stream may take; at least the streams", NL_GEN, 0, 1, 65535),
 	COUNT(interval_ms, "100", "time between samples", BOTH, 0, 10, HOUR_MS),
 	COUNT(accept_ms, "5000", "timeout for the arrival of all streams", NL_SINK, 0, 1, HOUR_MS),
@@ -222,6 +223,27 @@ static int check_address(const struct nl_option *option, const char *text, struc
 	return NL_OK;
 }
 
+static int check_addresses(const struct nl_option *option, const char *text, struct nl_err *err)
+{
+	char item[NL_ADDRESSES_MAX];
+	size_t items = 1, len;
+
+	if (!*text)
+		return NL_OK;
+	if (strlen(text) >= sizeof(item))
+		return option_refuse(option, "the list is too long", err);
+	for (const char *at = text;; at += len + 1, items++) {
+		len = strcspn(at, ",");
+		snprintf(item, sizeof(item), "%.*s", (int)len, at);
+		if (check_address(option, item, err))
+			return NL_BAD_REQUEST;
+		if (items >= NL_SENDERS_MAX)
+			return option_refuse(option, "too many senders", err);
+		if (!at[len])
+			return NL_OK;
+	}
+}
+
 static const struct {
 	uint32_t kind;
 	const char *choices; /* for the message */
@@ -254,7 +276,7 @@ static int option_set(struct nl_run_opts *opts, const struct nl_option *option, 
 		      struct nl_err *err)
 {
 	static int (*const check[])(const struct nl_option *, const char *, struct nl_err *) = {
-		[NL_KIND_ADDRESS] = check_address, [NL_KIND_WORD] = check_option_names,
+		[NL_KIND_ADDRESS] = check_address, [NL_KIND_ADDRESSES] = check_addresses, [NL_KIND_WORD] = check_option_names,
 		[NL_KIND_INTERFACE] = check_option_name, [NL_KIND_CPUS] = check_cpus, [NL_KIND_NUMBERS] = check_numbers};
 	void *field = (char *)opts + option->offset;
 	uint64_t *number = field;
@@ -278,6 +300,7 @@ static int option_set(struct nl_run_opts *opts, const struct nl_option *option, 
 		memcpy(field, token, sizeof(token));
 		return NL_OK;
 	case NL_KIND_ADDRESS:
+	case NL_KIND_ADDRESSES:
 	case NL_KIND_WORD:
 	case NL_KIND_INTERFACE:
 	case NL_KIND_CPUS:
@@ -438,8 +461,8 @@ static int check_senders(const struct nl_run_opts *opts, struct nl_err *err)
 		return nl_fail_key(err, "own_streams", "own_streams: udp and the latency probe have one sender");
 	if (opts->sender && !opts->own_streams[0])
 		return nl_fail_key(err, "sender", "sender: needs own_streams");
-	if (opts->role == NL_SINK && opts->senders > 1 && (opts->udp || opts->latency_interval_ms || opts->from[0]))
-		return nl_fail_key(err, "senders", "senders: udp, the latency probe and from have one sender");
+	if (opts->also_from[0] && (opts->udp || opts->latency_interval_ms || !opts->from[0]))
+		return nl_fail_key(err, "also_from", "also_from: needs from, and udp and the latency probe have one sender");
 	return NL_OK;
 }
 

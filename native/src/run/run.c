@@ -8,6 +8,7 @@
 #include "io/engine.h"
 #include "io/worker.h"
 #include "net/sock.h"
+#include "net/wire.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,7 +136,7 @@ static int choose_engine(struct nl_run *run, struct nl_err *err)
 	/* Each thread may open an epoll set, a pipe and a file; one more is the control connection. A sink gives
 	 * connections whose hello has not come half of what is left, and would evict its own streams. */
 	if (run->opts.role == NL_SINK)
-		greeting = 2 * nl_sooner(run->opts.streams, NL_CONNECTING_MAX) + run->opts.senders - 1;
+		greeting = 2 * nl_sooner(run->opts.streams, NL_CONNECTING_MAX) + nl_senders(&run->opts) - 1;
 	return nl_fd_limit_need(run->opts.streams * (1 + run->opts.udp) + 4 * report->threads + 1 + greeting, err);
 }
 

@@ -77,7 +77,7 @@ TEST(each_sender_of_a_sink_has_a_control_connection)
 	struct nl_run_opts opts = run;
 	uint8_t bytes[NL_HELLO_B];
 
-	opts.senders = 3;
+	memcpy(opts.also_from, "::1,::2", 8);
 	for (; with.stream <= 8; with.stream++) {
 		nl_hello_write(bytes, &run, &with);
 		CHECK(nl_hello_check(bytes, &opts, &out) == (with.stream < 8 ? NL_HELLO_OK : NL_HELLO_STREAM));

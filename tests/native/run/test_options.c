@@ -1,5 +1,6 @@
 #include "base/dealt.h"
 #include "check.h"
+#include "net/wire.h"
 #include "run/run.h"
 
 #define TOKEN "000102030405060708090a0b0c0d0e0f"
@@ -61,8 +62,15 @@ TEST(streams_of_several_senders_are_a_part_of_each_turn)
 	CHECK(parse(NL_GEN, GEN " window_ms=9 own_streams=3*0") == NL_BAD_REQUEST);
 	CHECK(parse(NL_GEN, GEN " window_ms=9 own_streams=2") == NL_BAD_REQUEST);
 	CHECK(parse(NL_GEN, GEN " window_ms=9 sender=1") == NL_BAD_REQUEST);
-	CHECK(parse(NL_SINK, SINK " senders=16") == NL_OK && parse(NL_SINK, SINK " senders=17") == NL_BAD_REQUEST);
-	CHECK(parse(NL_SINK, SINK " senders=2 from=127.0.0.1") == NL_BAD_REQUEST && strcmp(err.key, "senders") == 0);
+	CHECK(parse(NL_SINK, SINK " from=10.0.0.1 also_from=10.0.0.2,10.0.0.3") == NL_OK);
+	CHECK(nl_senders(&opts) == 3);
+	CHECK(parse(NL_SINK, SINK) == NL_OK && nl_senders(&opts) == 1);
+	CHECK(parse(NL_SINK, SINK " also_from=10.0.0.2") == NL_BAD_REQUEST && strcmp(err.key, "also_from") == 0);
+	CHECK(parse(NL_SINK, SINK " from=10.0.0.1 also_from=10.0.0.2,,::1") == NL_BAD_REQUEST);
+	CHECK(parse(NL_SINK, SINK " from=10.0.0.1 also_from=::1,b") == NL_BAD_REQUEST);
+	CHECK(parse(NL_SINK, SINK " from=::1 also_from=::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1") == NL_OK);
+	CHECK(parse(NL_SINK, SINK " from=::1 also_from=::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1,::1") ==
+	      NL_BAD_REQUEST);
 }
 
 TEST(the_policy_is_by_the_rules_or_as_given)
