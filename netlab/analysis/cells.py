@@ -13,7 +13,7 @@ import pandas as pd
 
 from netlab.errors import check
 from netlab.results import histogram
-from netlab.results.columns import BROKEN
+from netlab.results.flags import BROKEN, split_flags
 from netlab.study import Study
 from netlab.study.base import Precision
 from netlab.study.factors import levels_json
@@ -459,5 +459,4 @@ def missing_reason(all_flags: Sequence[str | None]) -> str:
 
 def flags_in(texts: Iterable[Any]) -> list[str]:
     """Every flag of some runs once, from their column ``flags``."""
-    filled = (text for text in texts if not pd.isna(text))
-    return sorted({flag for text in filled for flag in text.split(",") if flag})
+    return sorted({flag for text in texts for flag in split_flags(text)})

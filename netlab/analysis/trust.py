@@ -22,7 +22,7 @@ from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.printed import levels_of
 from netlab.errors import BadInput
 from netlab.files import paths, writing
-from netlab.measure.flags import INTERFERENCE
+from netlab.results.flags import Flag
 from netlab.results.store import read_log, study_file
 from netlab.study import QUICK, Study
 from netlab.study.factors import level_text
@@ -283,7 +283,7 @@ def _flagged(m: Measured) -> Concern | None:
 
 def _foreign(m: Measured) -> str:
     """How much of the CPUs other work took from the runs flagged for it; empty without one."""
-    of_load = m.runs["flags"].fillna("").str.contains(INTERFERENCE)
+    of_load = m.runs["flags"].fillna("").str.contains(Flag.INTERFERENCE)
     percent = m.runs.loc[of_load, "foreign_cpu_percent"].median()
     if pd.isna(percent):
         return ""

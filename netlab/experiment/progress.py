@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from netlab.experiment.display import Display, LinesDisplay
 from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, Tally
 from netlab.experiment.watcher import RunDone, Watcher
-from netlab.measure.flags import INTERFERENCE
+from netlab.results.flags import Flag, split_flags
 from netlab.study.schedule import VISIT_S, Visit
 
 
@@ -119,10 +119,10 @@ class Progress(Watcher):
         self.tally.measured.append(run)
         self.tally.done += 1
         self.tally.runs = max(self.tally.runs, self.tally.done)
-        if self._counts_again and INTERFERENCE in run.flags:
+        if self._counts_again and Flag.INTERFERENCE in split_flags(run.flags):
             self._again_s += self._each_s
             self.tally.work_s += self._each_s
-        for flag in filter(None, run.flags.split(",")):
+        for flag in split_flags(run.flags):
             if flag not in self._named:
                 self._named.add(flag)
                 self.note(f"the first run flagged {flag}: {run.message or run.run_id}")

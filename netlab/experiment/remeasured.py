@@ -8,18 +8,19 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from netlab.analysis.cells import LEAST
-from netlab.measure.flags import INTERFERENCE, LATE_CLOSE, LATE_WATCH
+from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
+from netlab.results.flags import Flag
 from netlab.study import Study
 from netlab.study.schedule import Visit, cell_of
 
-EXPLAINED = frozenset({INTERFERENCE, "implausible"})
+EXPLAINED = frozenset({Flag.INTERFERENCE, Flag.IMPLAUSIBLE})
 """Flags that a load explains: it disturbs a run, and lowers the ceiling measured before it."""
 
 
 def disturbed(runs: pd.DataFrame) -> pd.Series:
     """Mask of the runs flagged ``interference``, and nothing that a load does not explain."""
     flags = runs["flags"].str.split(",").map(set)
-    return flags.map(lambda some: INTERFERENCE in some and some <= EXPLAINED)
+    return flags.map(lambda some: Flag.INTERFERENCE in some and some <= EXPLAINED)
 
 
 def next_lot(
@@ -49,4 +50,4 @@ def held_up(runs: pd.DataFrame) -> pd.Series:
 
 
 def failed(runs: pd.DataFrame) -> pd.Series:
-    return runs["flags"].str.split(",").map(lambda flags: "failed" in flags)
+    return runs["flags"].str.split(",").map(lambda flags: Flag.FAILED in flags)

@@ -45,6 +45,7 @@ from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.spans import Spans
 from netlab.measure.steadiness import cut, may_be_halved, unsteady, variation_percent
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
+from netlab.results.flags import Flag, join_flags
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp
 from netlab.study import flows as unequal
 from netlab.study.groups import DRAIN_S, FILL_PACKET, WARMUP_RTTS, sends_datagrams
@@ -331,10 +332,10 @@ def measured(
         ledger.surplus,
         step,
     )
-    if step and "unsteady" in flags:
+    if step and Flag.UNSTEADY in flags:
         row |= step.columns
     notes = filter(None, [*flags.values(), result.columns.get("message")])
-    row |= {"flags": ",".join(flags), "message": "; ".join(notes)}
+    row |= {"flags": join_flags(flags), "message": "; ".join(notes)}
     return Measurement(outcome, row, intervals, emulated)
 
 
@@ -620,8 +621,8 @@ class Trials:
         rule = "stated" if timing.warmup_s is not None else follows
         return {"warmup_s": warmup_s, "warmup_rule": rule}
 
-    def failed_row(self, run: Run, flag: str, message: str) -> dict:
+    def failed_row(self, run: Run, flag: Flag, message: str) -> dict:
         """The record of a failed run: named, flagged, and otherwise empty."""
         empty = dict.fromkeys(column.name for column in RUN_COLUMNS)
         times = {"started_at": datetime.now(UTC), "wall_s": 0.0, "overhead_s": 0.0}
-        return empty | self._named(run) | times | {"flags": flag, "message": message}
+        return empty | self._named(run) | times | {"flags": join_flags([flag]), "message": message}

@@ -25,6 +25,7 @@ from netlab.hosts.agent import HostLease
 from netlab.lab.lab import Lab
 from netlab.notebooks.progress import WAITED, announce, note
 from netlab.results.columns import TABLES
+from netlab.results.flags import Flag, join_flags, split_flags
 from netlab.results.frames import frame_of, joined
 from netlab.results.store import Store, campaign_of
 from netlab.study import Study
@@ -97,7 +98,7 @@ def run_visit(
                 results.save()
         changed = _changed(study, endpoints.values())
         if changed:
-            results.flag_all("tuning_drift", "; ".join(changed))
+            results.flag_all(Flag.TUNING_DRIFT, "; ".join(changed))
             for line in changed:
                 note(f"{line}: runs of {visit.visit_id} are flagged")
         runs, intervals = results.runs(), results.samples("intervals")
@@ -134,19 +135,19 @@ class _Results:
         try:
             row, samples = trials.measured(run)
         except HostError as error:
-            self._add(trials.failed_row(run, "lost_host", str(error)))
+            self._add(trials.failed_row(run, Flag.LOST_HOST, str(error)))
             raise
         except TuningError as error:
-            self._add(trials.failed_row(run, "failed", str(error)))
+            self._add(trials.failed_row(run, Flag.FAILED, str(error)))
             raise
         except RunError as error:
             self._failures += 1
-            self._add(row := trials.failed_row(run, "failed", str(error)))
+            self._add(row := trials.failed_row(run, Flag.FAILED, str(error)))
             if self._failures == self._most:
                 text = f"{self._failures} consecutive runs failed: {error}"
                 visit_id = self.visit.visit_id
                 raise NetlabError(f"visit {visit_id}: {text}", code="E-RUN-001") from error
-            progress(RunDone(run.run_id, flags="failed"))
+            progress(RunDone(run.run_id, flags=Flag.FAILED))
         else:
             self._failures = 0
             self._add(row, **samples)
@@ -160,11 +161,10 @@ class _Results:
         if time.monotonic() - self._saved_at > SAVE_EVERY_S:
             self.save()
 
-    def flag_all(self, flag: str, message: str) -> None:
+    def flag_all(self, flag: Flag, message: str) -> None:
         """Flag every run of the visit, and store them so."""
         for row in self._rows:
-            flags = [*filter(None, row["flags"].split(","))]
-            row["flags"] = ",".join(flags if flag in flags else [*flags, flag])
+            row["flags"] = join_flags(dict.fromkeys([*split_flags(row["flags"]), flag]))
             row["message"] = "; ".join(filter(None, (row["message"], message)))
         self._saved = -1
         self.save()

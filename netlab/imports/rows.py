@@ -20,7 +20,8 @@ from netlab.files.writing import parse_json
 from netlab.imports.facts import check_facts, moment_of
 from netlab.imports.formats import ReadFile
 from netlab.outputs.records import MAX_COUNT, Datagrams, Record, sum_of
-from netlab.results.columns import FLAGS, SCHEMA_VERSION
+from netlab.results.columns import SCHEMA_VERSION
+from netlab.results.flags import Flag, join_flags
 from netlab.results.store import IMPORTED
 from netlab.units import datagram_share, payload_share
 from netlab.version import version
@@ -183,14 +184,14 @@ def row_of(
     goodputs = [None if end == "sender" else rate for rate, end in zip(rates, ends, strict=True)]
     window_s = fmean(flow.window_s for flow in flows)
     wall_s = record.wall_s if record.wall_s is not None else record.warmup_s + window_s
-    flags = {}
+    flags: dict[Flag, str] = {}
     if sender_only:
-        flags["sender_only"] = FLAGS["sender_only"]
+        flags[Flag.SENDER_ONLY] = Flag.SENDER_ONLY.meaning
     full_share = payload_share(mtu_B, mtu_B - 40)
     if record.datagrams:
         full_share = datagram_share(mtu_B, facts_known["record_length_B"] or mtu_B - 28)
     if above := _above_link(rates, full_share, facts.link_Mbps):
-        flags["implausible"] = above
+        flags[Flag.IMPLAUSIBLE] = above
     named = f"{record.tool} {record.version}" if record.version else record.tool
     notes = [flow.note for flow in flows if flow.note]
     samples = [sample for flow in flows for sample in flow.samples]
@@ -250,7 +251,7 @@ def row_of(
         **{name: getattr(record, name) for name in AS_REPORTED},
         **(record.datagrams or Datagrams()).columns(whole=not record.warmup_s),
         **{f"ping_{part}_ms": value for part, value in latency_ms.get(ping, {}).items()},
-        flags=",".join(flags),
+        flags=join_flags(flags),
         message="; ".join([*(flags.values() or [f"imported from {named}"]), *notes]),
         unsupported="[]",
         knobs="{}",

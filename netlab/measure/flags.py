@@ -14,6 +14,7 @@ from netlab.measure.exchange import Direction, Emulated, RunOutcome, meter_of
 from netlab.measure.fairness import STALL_S, TIMEOUTS, loaded_rtt_s, starved
 from netlab.measure.ledger import controller_processes, crossed, segment_B
 from netlab.measure.steadiness import Unsteady, in_window
+from netlab.results.flags import Flag
 from netlab.study import Noise, Timing
 from netlab.units import ETHERNET_HEADER_B
 
@@ -279,9 +280,6 @@ def _held_s(row: dict, ceiling_Bps: float) -> float:
     return min(recovery_s, buffers_B / ceiling_Bps) if bounded else recovery_s
 
 
-INTERFERENCE = "interference"
-"""Flag of a run that other programs disturbed."""
-
 LIMITS = Noise()
 """Of all cores, in the window: above it, other processes affect the figure."""
 
@@ -317,17 +315,17 @@ def flags_of(
     largest: str = "",
     surplus: Sequence[str] = (),
     step: Unsteady | None = None,
-) -> dict[str, str]:
+) -> dict[Flag, str]:
     """Flags of a run, each with its reason in one sentence; empty when the run is valid."""
-    flags: dict[str, str] = {}
+    flags: dict[Flag, str] = {}
     for name, result in outcome.ends():
         if result.get("status") != "ok":
-            flags["failed"] = f"{name}: {result.get('message') or result.get('status')}"
-    if "failed" not in flags and (fault := cross_fault(outcome)):
-        flags["failed"] = fault
+            flags[Flag.FAILED] = f"{name}: {result.get('message') or result.get('status')}"
+    if Flag.FAILED not in flags and (fault := cross_fault(outcome)):
+        flags[Flag.FAILED] = fault
     late = _late_watch(outcome)
-    if late and "failed" in flags:
-        flags["failed"] += f", {late}"
+    if late and Flag.FAILED in flags:
+        flags[Flag.FAILED] += f", {late}"
     missing_B = (row.get("sent_B") or 0) - (row.get("received_B") or 0)
     if missing_B > 0 and any(flow.sink.get("status") == "timeout" for flow in outcome.flows):
         advice = "give them more time, timing.drain_s"
@@ -336,31 +334,31 @@ def flags_of(
                 "a burst of losses ends with packets, not with time, and dropped each retry; "
                 "lower loss_in_burst, or shorten loss_burst_packets"
             )
-        flags["failed"] += f", {missing_B} B had not arrived: {advice}"
+        flags[Flag.FAILED] += f", {missing_B} B had not arrived: {advice}"
     stall = _stall(intervals, STALL_S + loaded_rtt_s(row))
     window_s, timed = row["window_s"], row.get("records") is None
     if stall:
-        flags["stalled"] = stall
+        flags[Flag.STALLED] = stall
     elif window_s is None or (timed and window_s < 0.9 * timing.seconds):
-        flags["stalled"] = "the streams ended before the window did"
+        flags[Flag.STALLED] = "the streams ended before the window did"
     if unfair := starved(row, outcome.flows, outcome.together_s):
-        flags["starved"] = unfair
+        flags[Flag.STARVED] = unfair
     percent = row["percent_of_ceiling"]
     most = most_percent(row)
     if percent is not None and percent > most.percent:
-        flags["implausible"] = (
+        flags[Flag.IMPLAUSIBLE] = (
             f"{percent:.1f} % of the {row['ceiling_kind']} ceiling, where its window and queue "
             f"allow {most.percent:.1f} %"
         )
     if ledger_problems:
-        flags["ledger_mismatch"] = "; ".join(ledger_problems)
+        flags[Flag.LEDGER_MISMATCH] = "; ".join(ledger_problems)
     disturbed = [interference(row, noise, largest), *surplus]
     if any(disturbed):
-        flags["interference"] = ", ".join(filter(None, disturbed))
+        flags[Flag.INTERFERENCE] = ", ".join(filter(None, disturbed))
     elif step:  # a load on a host explains a step, and the run is measured again
-        flags["unsteady"] = f"{step.direction}: {step.step.text()}"
+        flags[Flag.UNSTEADY] = f"{step.direction}: {step.step.text()}"
     if drift:
-        flags["tuning_drift"] = "; ".join(drift)
+        flags[Flag.TUNING_DRIFT] = "; ".join(drift)
     meters = [
         (name, meter)
         for name, result in outcome.ends()
@@ -368,11 +366,11 @@ def flags_of(
         if meter
     ]
     if reset := sorted(set(filter(None, itertools.starmap(_reset, meters)))):
-        flags["counter_reset"] = "; ".join(reset)
+        flags[Flag.COUNTER_RESET] = "; ".join(reset)
     if stepped := sorted(set(filter(None, itertools.starmap(_stepped, meters)))):
-        flags["clock_step"] = "; ".join(stepped)
+        flags[Flag.CLOCK_STEP] = "; ".join(stepped)
     if emulated is not None and (fault := _emulator_fault(emulated)):
-        flags["emulator_late"] = fault
+        flags[Flag.EMULATOR_LATE] = fault
     return flags
 
 

@@ -19,8 +19,8 @@ import pandas as pd
 from netlab.analysis.compare import SAME_WITHIN_PERCENT, bonferroni, compare_pairs
 from netlab.analysis.effects import COMMON_ROUNDS, NO_INTERVAL, VERDICTS, paired_ratio
 from netlab.lab.topology import RECEIVER
-from netlab.measure.flags import INTERFERENCE
 from netlab.qualify.bench import CELL, GENSINK, OFFLOADS, OWN_CONTENDERS
+from netlab.results.flags import Flag, split_flags
 
 BEST_PEER = "best peer"
 """Name for the peer with the highest median of a cell."""
@@ -47,7 +47,7 @@ def samples_of(runs: pd.DataFrame) -> pd.DataFrame:
     A run with a flag other than that of interference failed, and has no goodput.
     """
     named = runs["group"].str.split(" ", n=2, expand=True)
-    failed = runs["flags"].map(lambda flags: bool({*flags.split(",")} - {"", INTERFERENCE}))
+    failed = runs["flags"].map(lambda flags: bool({*split_flags(flags)} - {Flag.INTERFERENCE}))
     goodput_MBps = runs["goodput_MBps"].mask(failed)
     hosts = [json.loads(text)["hosts"] for text in runs["provenance"]]
     cpus = np.array([found[RECEIVER].get("cpus") or math.nan for found in hosts], dtype=float)
@@ -136,7 +136,7 @@ def _undisturbed(
     common = good[0].index.intersection(good[1].index)
     own, other = (side.loc[common] for side in good)
     load = pd.concat([side["flags"].str.split(",") for side in (own, other)], axis=1)
-    disturbed = load.map(lambda flags: INTERFERENCE in flags).any(axis=1)
+    disturbed = load.map(lambda flags: Flag.INTERFERENCE in flags).any(axis=1)
     columns = ["goodput_MBps", "cpu_s_per_GB"]
     own, other = (side.loc[~disturbed, columns].astype(float) for side in (own, other))
     reason = f"{len(own)} undisturbed rounds in common, {COMMON_ROUNDS} needed"

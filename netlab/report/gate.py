@@ -15,8 +15,8 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
 from netlab.report.page import PAGES, Page, Section, as_html, page, template
-from netlab.results.columns import FLAGS
 from netlab.results.conditions import LeftOut, left_out
+from netlab.results.flags import Flag
 from netlab.results.store import IMPORTED, Store, read_conditions, read_log
 
 # The quality gate as readers see it: a banner, and the box that says how far to trust a report.
@@ -125,7 +125,7 @@ METHOD, READING = PAGES["method"]["paragraphs"], PAGES["how-to-read"]["sections"
 
 def reading_page() -> Page:
     """How to read a report: cells, intervals, bottlenecks, marks and flags."""
-    flags = pd.DataFrame(FLAGS.items(), columns=["flag", "meaning"])
+    flags = pd.DataFrame({"flag": list(Flag), "meaning": [flag.meaning for flag in Flag]})
     table = as_html(Table(flags, "Flags of runs"))
     text = Markup(
         "<p>A flag marks a run that failed, was disturbed or is implausible. Its figures are left "

@@ -13,26 +13,6 @@ READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, 8, 9, SCHEMA_VERSION)
 RENAMED = {"repeat": "round"}
 """Columns of older files by their names today."""
 
-FLAGS = {
-    "stalled": "no byte for longer than timeouts explain, or the streams ended early",
-    "starved": "streams without a byte, in a window that is three timeouts long or more",
-    "unsteady": "a burst, then less: the rate fell at once within the window, and stayed",
-    "sender_only": "only the sender counted, and its count is not goodput",
-    "implausible": "over the ceiling by more than late reading and data held after a loss explain",
-    "ledger_mismatch": "the byte counts of the run disagree",
-    "interference": "other load, other traffic or a slower CPU, above the limits of the study",
-    "tuning_drift": "a setting no longer had the value that was applied or found",
-    "counter_reset": "an interface counter went back, or the interface was replaced",
-    "clock_step": "the clock was set, or ran more than 1000 ppm off, during the run",
-    "emulator_late": "the emulated path was late, short of a processor or out of memory",
-    "lost_host": "a host was lost during the run",
-    "failed": "sender or sink ended with an error",
-}
-"""Flags of a run and their meaning. By default a run with a flag is left out of cells."""
-
-BROKEN = frozenset({"failed", "lost_host"})
-"""Flags of a run that did not end; its goodput, if it has one, is of a part of its window."""
-
 
 @dataclass(frozen=True)
 class Column:

@@ -26,7 +26,8 @@ from netlab.errors import BadInput, NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.writing import read_json, write_text
 from netlab.results import index
-from netlab.results.columns import BROKEN, TABLES, Column
+from netlab.results.columns import TABLES, Column
+from netlab.results.flags import BROKEN
 from netlab.results.frames import (
     FEW_FILES,
     DamagedFile,

@@ -13,7 +13,8 @@ from netlab.cli import main
     ("words", "title"),
     [
         ((), "Guide"),
-        (("columns",), "Flags and columns"),
+        (("columns",), "Columns"),
+        (("flags",), "Flags: why a run does not count"),
         (("study.md",), "Writing a study"),
         (("PROTOCOL",), "protocol"),
     ],

@@ -12,7 +12,9 @@ import netlab
 from netlab.analysis.cells import CELL_COLUMNS
 from netlab.analysis.shares import OF_CELLS
 from netlab.cli.guard import BELOW_GATE, CONDITION_MET
-from netlab.results.columns import FLAGS, TABLES
+from netlab.results.columns import TABLES
+from netlab.results.flags import Flag
+from netlab.results.flags import as_markdown as flags_as_markdown
 from netlab.study.file import as_markdown
 from netlab.tuning.exact import markdown
 from netlab.tuning.knobs import HOSTWIDE, NAMES
@@ -40,16 +42,15 @@ def first_cells(text: str) -> list[str]:
 
 
 def flags_in_source() -> set[str]:
-    """Flags that the code gives: keys of `flags[...]`, and arguments of `failed_row`."""
-    found = set()
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            match node:
-                case ast.Subscript(ast.Name("flags"), ast.Constant(flag), ast.Store()):
-                    found.add(flag)
-                case ast.Call(ast.Name("failed_row") | ast.Attribute(attr="failed_row")):
-                    found |= {a.value for a in node.args if isinstance(a, ast.Constant)}
-    return found
+    """Names of `Flag` that the code uses."""
+    return {
+        node.attr
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "Flag"
+    }
 
 
 def test_the_table_of_exit_codes_has_all_of_them():
@@ -58,12 +59,21 @@ def test_the_table_of_exit_codes_has_all_of_them():
     assert table == ["0", "1", *map(str, codes), "128 + n"]
 
 
-def test_every_flag_that_the_code_gives_is_listed():
-    assert flags_in_source() == set(FLAGS)
+def test_every_flag_is_given_by_some_code():
+    assert flags_in_source() == set(Flag.__members__)
 
 
-def test_every_flag_is_documented():
-    assert first_cells(section(page("columns.md"), "Flags")) == list(FLAGS)
+def test_the_page_of_flags_is_made_from_them():
+    _, marker, made = page("flags.md").partition("<!-- flags -->\n\n")
+    assert marker
+    assert made == flags_as_markdown(), "netlab.results.flags.as_markdown() is what follows it"
+
+
+def test_every_flag_is_described_with_its_class_and_remedy():
+    text = page("flags.md")
+    for flag in Flag:
+        assert f"| [`{flag}`](#{flag}) | {flag.meaning} | {flag.validity} |" in text
+        assert f"- What to do: {flag.remedy}." in section(text, f"`{flag}`")
 
 
 def rows_of(table: str) -> list[str]:

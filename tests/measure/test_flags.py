@@ -37,7 +37,7 @@ from netlab.measure.flags import (
 )
 from netlab.measure.ledger import controller_processes
 from netlab.measure.steadiness import unsteady
-from netlab.results.columns import FLAGS
+from netlab.results.flags import Flag
 from netlab.study import Timing
 
 FINE |= {"steal_percent": 0.0, "foreign_cpu_percent": 0.0}
@@ -56,7 +56,7 @@ def flagged(row=(), result=(), problems=(), drift=(), samples=BUSY, surplus=()) 
     ends = outcome(**dict(result))
     problems, drift = list(problems), list(drift)
     found = flags_of(FINE | dict(row), ends, problems, drift, samples, TIMING, surplus=surplus)
-    assert set(found) <= set(FLAGS)
+    assert set(found) <= set(Flag)
     return found
 
 

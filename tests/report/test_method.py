@@ -12,7 +12,7 @@ from netlab.measure.bottleneck import VERDICTS
 from netlab.report.export import write_downloads
 from netlab.report.gate import METHOD, READING, method_page, reading_page, settings
 from netlab.report.tables import summary
-from netlab.results.columns import FLAGS
+from netlab.results.flags import Flag
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_downloads_are_listed_in_the_words_of_the_pages(m, tmp_path):
 def test_how_to_read_a_report_explains_every_flag_and_bottleneck():
     page = reading_page()
     assert [text for _, text in page.contents] == [*READING, "A flag"]
-    for flag, meaning in FLAGS.items():
-        assert flag in page.body and meaning in page.body
+    for flag in Flag:
+        assert flag in page.body and flag.meaning in page.body
     for word in VERDICTS:
         assert word.lower() in READING["A bottleneck"].lower()

@@ -12,7 +12,7 @@ from netlab.experiment.trial import side_of
 from netlab.generators.remote_process import difference, snapshot
 from netlab.hosts.path import ping, together
 from netlab.lab.topology import RECEIVER, SENDER
-from netlab.measure.flags import INTERFERENCE, interference
+from netlab.measure.flags import interference
 from netlab.measure.record import others_load, own_us
 from netlab.qualify.calibrated.emulator_cells import (
     BOUND_PERCENT,
@@ -26,6 +26,7 @@ from netlab.qualify.calibrated.part import CalibrationPart
 from netlab.qualify.calibrated.path import CalibratedPath, measure_cells
 from netlab.qualify.calibrated.rates import rate_figures
 from netlab.qualify.calibrated.verdicts import EVERY_TRY, CellTable, figure_text, spread_text
+from netlab.results.flags import Flag, join_flags, split_flags
 
 PING_INTERVAL_S = 0.02
 LOAD_SHORT_PERCENT, LOAD_SHORT = 5.0, "load_short"
@@ -108,7 +109,7 @@ def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
         "emulator_late_us": emulated.late_us,
         "emulator_waited_percent": emulated.waited_percent,
         "path_drops": emulated.dropped(),
-        "flags": INTERFERENCE if disturbance else "",
+        "flags": Flag.INTERFERENCE if disturbance else "",
         "message": "; ".join(filter(None, (disturbance, pings["message"]))),
     }
 
@@ -129,7 +130,7 @@ def _loaded(path: CalibratedPath, plan: EmulatorPlan, cell: RoundTrip) -> dict:
     if sample["goodput_MBps"] is None:
         sample["mean_ms"] = None
     elif 8 * sample["goodput_MBps"] < cell.load.paced_Mbps * (1 - LOAD_SHORT_PERCENT / 100):
-        sample["flags"] = ",".join(filter(None, (sample["flags"], LOAD_SHORT)))
+        sample["flags"] = join_flags([*split_flags(sample["flags"]), LOAD_SHORT])
     return sample
 
 

@@ -19,6 +19,7 @@ from netlab.measure.record import RunSetting
 from netlab.qualify.calibrated.cells import INTERVAL_MS, Stream
 from netlab.qualify.calibrated.emulator_cells import EmulatorPlan
 from netlab.qualify.calibrated.rate_cells import RatePlan
+from netlab.results.flags import Flag
 from netlab.study import Group, Socket, Study, Timing
 
 KEPT = (
@@ -74,7 +75,7 @@ class CalibratedPath:
                 emulation=self.emulation,
             )
         except RunError as error:
-            return {"goodput_MBps": None, "flags": "failed", "message": str(error)}
+            return {"goodput_MBps": None, "flags": Flag.FAILED, "message": str(error)}
         return {name: made.row[name] for name in KEPT + KEPT_OF_EMULATOR * bool(self.emulation)}
 
 

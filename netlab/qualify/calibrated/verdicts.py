@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from netlab.measure.flags import INTERFERENCE
+from netlab.results.flags import Flag, join_flags, split_flags
 
 WITHIN, OUTSIDE, DISTURBED, NOT_MEASURED = "within", "outside", "disturbed", "not measured"
 """Disturbed: the cell is off its bound, but every try beyond it had steal or foreign load."""
@@ -29,7 +29,9 @@ def judge(cell: Any, tries: list[dict]) -> str:
         return WITHIN
     # Other work on the machine never shortens a round trip, nor raises a rate.
     beyond = [(off, one) for off, one in known if abs(off) > 1]
-    clean = any(off < -1 or INTERFERENCE not in one["flags"].split(",") for off, one in beyond)
+    clean = any(
+        off < -1 or Flag.INTERFERENCE not in split_flags(one["flags"]) for off, one in beyond
+    )
     return OUTSIDE if clean else DISTURBED
 
 
@@ -58,7 +60,7 @@ class CellTable(NamedTuple):
             tries = [one for one in samples if cell.key.items() <= one.items()]
             good = [one for one in tries if cell.excess(one) is not None]
             counts = zip(self.counts, (len(tries), len(tries) - len(good)), strict=False)
-            flags = sorted({flag for one in tries for flag in one["flags"].split(",") if flag})
+            flags = sorted({flag for one in tries for flag in split_flags(one["flags"])})
             row = {**cell.key, **self.figures(cell, good), "verdict": judge(cell, tries)}
-            rows.append({**row, **dict(counts), "flags": ",".join(flags)})
+            rows.append({**row, **dict(counts), "flags": join_flags(flags)})
         return pd.DataFrame.from_records(rows)

@@ -14,11 +14,11 @@ from netlab.lab.lab import Lab
 from netlab.lab.reaper import SEARCH_PATH
 from netlab.lab.topology import RECEIVER, SENDER
 from netlab.measure import bottleneck as words
-from netlab.measure.flags import INTERFERENCE
 from netlab.qualify.calibrated.cells import RECORD_LENGTH_B
 from netlab.qualify.words.confusion import KnownLimits
 from netlab.qualify.words.places import FOREIGN, Place
 from netlab.qualify.words.truths import Truth, WordsPlan
+from netlab.results.flags import Flag, split_flags
 from netlab.study import Group, Socket, Study, Timing
 
 MTU_B = 1500
@@ -103,9 +103,9 @@ def _run(
                 named=lambda result: fields,
             )
     except RunError as error:
-        failed = dict.fromkeys(STORED) | {"flags": "failed", "message": str(error)}
+        failed = dict.fromkeys(STORED) | {"flags": Flag.FAILED, "message": str(error)}
         return {**failed, "word": "unknown", "left_out": False}
     word = words.bottleneck(made.row)
-    disturbed = INTERFERENCE in made.row["flags"].split(",")
+    disturbed = Flag.INTERFERENCE in split_flags(made.row["flags"])
     left_out = disturbed and word == FOREIGN != truth.word
     return {**{name: made.row[name] for name in STORED}, "word": word, "left_out": left_out}

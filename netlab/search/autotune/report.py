@@ -13,6 +13,7 @@ from netlab import core
 from netlab.errors import BadInput
 from netlab.files.writing import write_text
 from netlab.files.yaml_file import read_yaml, validated, yaml_text
+from netlab.results.flags import split_flags
 from netlab.search.autotune.candidates import ENGINE_WORDS, named
 from netlab.search.autotune.race import MIN_ROUNDS, Gap
 from netlab.search.autotune.request import Objective, objective
@@ -52,7 +53,7 @@ def conclusion(tuned: Tuned) -> str:
             parts.append(f"{compared}, not distinguishable from zero")
     valid = sum(sample["counted"] for sample in outcome.samples)
     parts.append(f"{valid} of {len(outcome.samples)} runs valid")
-    disturbed = sum(not DISTURBED.isdisjoint(s["flags"].split(",")) for s in outcome.samples)
+    disturbed = sum(not DISTURBED.isdisjoint(split_flags(s["flags"])) for s in outcome.samples)
     if outcome.verdict == NO_CONCLUSION and disturbed and not tuned.ask.noisy:
         parts.append(f"{disturbed} were disturbed by other work, which --noisy would count")
     if outcome.winner.discards:

@@ -16,11 +16,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 
+from netlab.results.flags import Flag, Validity, split_flags
 from netlab.search.autotune.candidates import LAST_RACE, Candidate, named, neighbours, thinned
 from netlab.search.autotune.race import MAX_ROUNDS, MIN_ROUNDS, Gap, Race
 from netlab.search.autotune.request import Objective
 
-DISTURBED = frozenset({"interference", "emulator_late"})
+DISTURBED = frozenset({Flag.INTERFERENCE, Flag.EMULATOR_LATE})
 """Flags of a run disturbed by other work: steal, foreign load, a late emulator."""
 
 BETTER = "better than what you had"
@@ -80,7 +81,7 @@ ROUNDS_FACTOR = 2
 LEAST_GAIN = 0.01
 """Smallest relevant gain, in log units: the search moves only for more than 1 %."""
 
-OUTSIDE = DISTURBED | {"clock_step", "counter_reset", "tuning_drift"}
+OUTSIDE = frozenset(flag for flag in Flag if flag.validity is Validity.DISTURBED)
 """Flags caused by the machine, not by the candidate."""
 
 REFUSED = frozenset({"bad_request", "refused", "limit"})
@@ -294,7 +295,7 @@ class Search:
         sample = self.take(arm)
         self._walls.append(self.now() - started_s)
         self.run_s = fmean(self._walls)  # expected of the next: those so far, and the estimate
-        flags = set(filter(None, sample["flags"].split(",")))
+        flags = set(split_flags(sample["flags"]))
         valid = not flags or (self.count_disturbed and flags <= DISTURBED)
         sample = {
             "order": len(self.samples),

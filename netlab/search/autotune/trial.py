@@ -12,6 +12,7 @@ from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.trial import core_run, link_MBps, measured, run_of, setting_of
 from netlab.generators import TrialResult
 from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
+from netlab.results.flags import Flag
 from netlab.search.autotune.candidates import (
     ENGINE_WORDS,
     USUAL_BUFFER_B,
@@ -117,7 +118,7 @@ class PathUnderTest:
                 noise=self.study.noise,
             )
         except RunError as error:
-            sample: dict = {"flags": "failed", "message": str(error), "code": error.reason}
+            sample: dict = {"flags": Flag.FAILED, "message": str(error), "code": error.reason}
         else:
             sample = {name: row.row[name] for name in KEPT}
             sample["cpu_s_per_GB"] = cpu_s_per_GB(row.outcome, setting.one_machine)

@@ -1,0 +1,222 @@
+"""Flags of runs: the meaning of each, whether the run counts, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class Validity(StrEnum):
+    """Why a flagged run is left out of its cell."""
+
+    DISTURBED = "disturbed"
+    DOUBTED = "doubted"
+    INVALID = "invalid"
+
+    @property
+    def meaning(self) -> str:
+        return _VALIDITIES[self]
+
+
+_VALIDITIES = {
+    Validity.DISTURBED: (
+        "The cause lies beside the run: other work on the hosts, a clock, a counter, a program "
+        "that changes settings. Another run may be valid."
+    ),
+    Validity.DOUBTED: (
+        "The run ended, but its figures contradict each other, or are not of one steady rate. "
+        "Another run is likely to show the same: find the cause first."
+    ),
+    Validity.INVALID: "The run has no goodput of a whole window.",
+}
+
+NEXT_CALL = "by the next `netlab run`"
+NEVER = "never"
+
+
+class Flag(StrEnum):
+    """A flag, as the column ``flags`` of a record has it; docs/flags.md is made from it."""
+
+    validity: Validity
+    meaning: str
+    remedy: str
+    detail: str
+    """Limits and columns, for the documentation alone."""
+    again: str
+    """When the run is measured again."""
+
+    def __new__(
+        cls,
+        name: str,
+        validity: Validity,
+        meaning: str,
+        remedy: str,
+        detail: str = "",
+        again: str = NEXT_CALL,
+    ) -> Flag:
+        flag = str.__new__(cls, name)
+        flag._value_ = name
+        flag.validity, flag.meaning, flag.remedy = validity, meaning, remedy
+        flag.detail, flag.again = detail, again
+        return flag
+
+    STALLED = (
+        "stalled",
+        Validity.DOUBTED,
+        "no byte for longer than timeouts explain, or the streams ended early",
+        "look for losses on the path: `retransmits`, `interface_drops`",
+        "No byte for 0.2 s and a loaded round trip, three times that where silences of a timeout "
+        "recur, as behind a policer; or the streams ended before the window.",
+    )
+    STARVED = (
+        "starved",
+        Validity.DOUBTED,
+        "streams without a byte, in a window that is three timeouts long or more",
+        "measure a longer window (`timing.seconds`) or fewer streams",
+        "A timeout is 0.2 s and a loaded round trip. Other streams had bytes, and at their pace "
+        "ten packets or more were due. See `jain_index`, `silent_streams`, and `retransmits` for "
+        "losses.",
+    )
+    UNSTEADY = (
+        "unsteady",
+        Validity.DOUBTED,
+        "a burst, then less: the rate fell at once within the window, and stayed",
+        "measure with a warm-up longer than the burst (`timing.warmup_s`), or without the pauses "
+        "between runs in which its credit fills (`timing.seconds`)",
+        "The rate fell by half or more: a token bucket whose credit ended (*1,500 until 0.6 s, "
+        "then 100 MB/s*). The columns `burst_MBps`, `burst_s` and `sustained_MBps` have both rates "
+        "([test](precision.md#steadiness-within-a-window)).",
+    )
+    SENDER_ONLY = (
+        "sender_only",
+        Validity.INVALID,
+        "only the sender counted, and its count is not goodput",
+        "import the receiver's report",
+        "An imported run, whose report is the sender's alone.",
+        NEVER,
+    )
+    IMPLAUSIBLE = (
+        "implausible",
+        Validity.DOUBTED,
+        "over the ceiling by more than late reading and data held after a loss explain",
+        "check the rate of link and bus that the study states",
+        "Late reading, data held after a loss, and 1 % for errors of clocks and headers are "
+        "allowed over the ceiling.",
+        f"with `interference`, like it; else {NEXT_CALL}",
+    )
+    LEDGER_MISMATCH = (
+        "ledger_mismatch",
+        Validity.DOUBTED,
+        "the byte counts of the run disagree",
+        "see which counts the message names: one is wrong, or wrapped unseen; `ip -s link` shows "
+        "an interface's own",
+        "Counts disagree beyond headers, acknowledgements and foreign traffic; or the receiver's "
+        "window and its samples do; or the times of these run back.",
+    )
+    INTERFERENCE = (
+        "interference",
+        Validity.DISTURBED,
+        "other load, other traffic or a slower CPU, above the limits of the study",
+        "end what else uses the hosts; if it cannot end, set other limits under `noise`",
+        "Steal, foreign load or traffic, or a fall of the CPU's frequency above the limits of "
+        "[`noise`](precision.md#noisy-hosts); thermal throttling.",
+        "after the rounds, while its cell has too few valid runs, `noise.retries` times at most; "
+        f"{NEXT_CALL}",
+    )
+    TUNING_DRIFT = (
+        "tuning_drift",
+        Validity.DISTURBED,
+        "a setting no longer had the value that was applied or found",
+        "stop the program that changes the setting which the message names",
+    )
+    COUNTER_RESET = (
+        "counter_reset",
+        Validity.DISTURBED,
+        "an interface counter went back, or the interface was replaced",
+        "measure again; if it recurs, the kernel's log says what reset the interface",
+    )
+    CLOCK_STEP = (
+        "clock_step",
+        Validity.DISTURBED,
+        "the clock was set, or ran more than 1000 ppm off, during the run",
+        "let NTP settle, then measure again",
+    )
+    EMULATOR_LATE = (
+        "emulator_late",
+        Validity.DISTURBED,
+        "the emulated path was late, short of a processor or out of memory",
+        "state a lower rate or fewer streams, or take a machine with more processors",
+    )
+    LOST_HOST = (
+        "lost_host",
+        Validity.INVALID,
+        "a host was lost during the run",
+        "see the message; measure again when `netlab check` reaches the host",
+    )
+    FAILED = (
+        "failed",
+        Validity.INVALID,
+        "sender or sink ended with an error",
+        "see the message for the error, then measure again",
+        "",
+        "like a disturbed run where the sink got no CPU until its sender had stopped; else "
+        f"{NEXT_CALL}",
+    )
+
+
+BROKEN = frozenset({Flag.FAILED, Flag.LOST_HOST})
+"""Flags of a run that did not end; its goodput, if it has one, is of a part of its window."""
+
+PAGE = "netlab guide flags"
+"""The command that shows the page of all flags."""
+
+NOT_KNOWN = "not known to this version of netlab"
+
+
+def split_flags(text: object) -> list[str]:
+    """Flags of one value of the column ``flags``; empty where it is missing or the run valid."""
+    return [flag for flag in text.split(",") if flag] if isinstance(text, str) else []
+
+
+def join_flags(flags: Iterable[str]) -> str:
+    """The value of the column ``flags`` for some flags."""
+    return ",".join(flags)
+
+
+def known_flag(name: str) -> Flag | None:
+    """The flag of this name; None if a later version or another program gave it."""
+    return next((flag for flag in Flag if flag == name), None)
+
+
+def in_plain(text: str) -> str:
+    """A text without the marks of Markdown's code."""
+    return text.replace("`", "")
+
+
+def remedy_of(name: str) -> str:
+    """What to do about a flag, in plain words."""
+    flag = known_flag(name)
+    return f"see the message; the flag is {NOT_KNOWN}" if flag is None else in_plain(flag.remedy)
+
+
+def meaning_of(name: str) -> str:
+    flag = known_flag(name)
+    return NOT_KNOWN if flag is None else in_plain(flag.meaning)
+
+
+def as_markdown() -> str:
+    """Reference of all flags: what follows the introduction of docs/flags.md."""
+    rows = (f"| [`{f}`](#{f}) | {f.meaning} | {f.validity} |" for f in Flag)
+    table = ["| flag | meaning | its run is |", "|---|---|---|", *rows, ""]
+    of_classes = (f"| {validity} | {validity.meaning} |" for validity in Validity)
+    classes = ["| its run is | meaning |", "|---|---|", *of_classes, ""]
+    return "\n".join([*table, *classes, *map(_section, Flag)])
+
+
+def _section(flag: Flag) -> str:
+    return (
+        f"## `{flag}`\n\n"
+        f"{flag.detail or f'{flag.meaning[0].upper()}{flag.meaning[1:]}.'}\n\n"
+        f"- What to do: {flag.remedy}.\n"
+        f"- Measured again: {flag.again}.\n"
+    )
