@@ -22,7 +22,7 @@ from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.printed import levels_of
 from netlab.errors import BadInput
 from netlab.files import paths, writing
-from netlab.results.flags import Flag
+from netlab.results.flags import Flag, counted_flags, remedies
 from netlab.results.store import read_log, study_file
 from netlab.study import QUICK, Study
 from netlab.study.factors import level_text
@@ -267,8 +267,10 @@ def _disturbed(m: Measured) -> Concern | None:
     cells = m.cells[m.cells["disturbed"] != ""]
     text = _of(len(cells), len(m.cells), "cell", HAS) + " only disturbed runs"
     shown = "shown hollow with their median, never ranked or compared"
-    again = "end what else uses the hosts, then measure these cells again"
-    return _to_measure(m, cells, DISTURBED, text, f"{_counts(cells['disturbed'])}; {shown}", again)
+    reason = f"{_counts(cells['disturbed'])}; {shown}"
+    flags = cells["disturbed"].str.replace(", ", ",", regex=False)
+    again = remedies(flags, "measure these cells again")
+    return _to_measure(m, cells, DISTURBED, text, reason, again)
 
 
 def _flagged(m: Measured) -> Concern | None:
@@ -277,8 +279,8 @@ def _flagged(m: Measured) -> Concern | None:
         return None
     runs, share = m.runs[m.runs["run_id"].isin(flagged["run_id"])], len(flagged) / len(m.runs)
     text = f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({100 * share:.0f} %)"
-    again = "quiet the hosts, then measure these runs again"
-    return _to_measure(m, runs, FLAGGED, text, flags_in_words(m.runs) + _foreign(m), again)
+    again = remedies(runs["flags"], "measure these runs again")
+    return _to_measure(m, runs, FLAGGED, text, counted_flags(m.runs["flags"]) + _foreign(m), again)
 
 
 def _foreign(m: Measured) -> str:
@@ -288,12 +290,6 @@ def _foreign(m: Measured) -> str:
     if pd.isna(percent):
         return ""
     return f"; other work took {percent:.0f} % of the CPUs, at the median of those disturbed"
-
-
-def flags_in_words(runs: pd.DataFrame) -> str:
-    """``interference 12, stalled 1``; empty without a flag."""
-    counts = conditions.flag_counts(runs)
-    return ", ".join(f"{row.flag} {row.runs}" for row in counts.itertuples())
 
 
 def _imprecise(m: Measured) -> Concern | None:

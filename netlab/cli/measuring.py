@@ -12,6 +12,7 @@ import click
 
 from netlab.cli import guard, options, terminal
 from netlab.notebooks.kernel import Kernel
+from netlab.results.flags import PAGE
 from netlab.study import Study
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def measure(
 
 def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
     yield summary(campaign)
+    if campaign.flags:
+        yield f"runs by flag: {campaign.flags}; {PAGE} says what to do about each"
     if campaign.disturbed:
         tried = ((loaded.noise.retries, "retries"), (campaign.waited_s, "s of waiting"))
         after = " and ".join(f"{amount:.0f} {unit}" for amount, unit in tried if amount)

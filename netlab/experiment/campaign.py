@@ -29,6 +29,7 @@ from netlab.files import paths
 from netlab.lab.lab import Lab
 from netlab.notebooks.progress import NOTE, WAITED, SilentNotebook
 from netlab.results.conditions import left_out
+from netlab.results.flags import counted_flags
 from netlab.study import Study
 from netlab.study.factor_checks import chosen_outer
 from netlab.study.factors import Levels
@@ -71,6 +72,8 @@ class Campaign:
     disturbed: int = 0
     failed: int = 0
     flagged: int = 0
+    flags: str = ""
+    """Number of runs with each flag, in words."""
     first_failed: str = ""
     empty_cells: tuple[str, ...] = ()
     looks: tuple[Look, ...] = ()
@@ -224,6 +227,7 @@ class Rounds(ABC):
             disturbed=int(disturbed(runs).sum()),
             failed=int(without.sum()),
             flagged=int(((runs["flags"] != "") & ~without).sum()),
+            flags=counted_flags(runs["flags"]),
             first_failed=first_reason(runs[without]),
             empty_cells=empty_cells(runs, planned[0]),
             looks=tuple(self.looks),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from netlab.experiment.display import Display, LinesDisplay
 from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, Tally
 from netlab.experiment.watcher import RunDone, Watcher
-from netlab.results.flags import Flag, split_flags
+from netlab.results.flags import Flag, remedy_of, split_flags
 from netlab.study.schedule import VISIT_S, Visit
 
 
@@ -125,7 +125,8 @@ class Progress(Watcher):
         for flag in split_flags(run.flags):
             if flag not in self._named:
                 self._named.add(flag)
-                self.note(f"the first run flagged {flag}: {run.message or run.run_id}")
+                reason = run.message or run.run_id
+                self.note(f"the first run flagged {flag}: {reason}; to do: {remedy_of(flag)}")
         self._advance(self._each_s)
         self._show()
 

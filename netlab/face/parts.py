@@ -14,6 +14,7 @@ import pandas as pd
 from netlab.analysis.cells import timelines
 from netlab.errors import check
 from netlab.files.tables import Table
+from netlab.results.flags import meaning_of, remedy_of, split_flags
 from netlab.study import Group as GroupDesign
 from netlab.study import Study
 from netlab.tuning.knobs import Knob
@@ -148,6 +149,9 @@ class Run(ChartedTable):
     def _table(self) -> Table:
         known = [name for name in FACTS if name in self.record]
         rows = [(name, _text(self.record[name])) for name in known]
+        for flag in split_flags(self.record.get("flags")):
+            rows.append((f"{flag} means", meaning_of(flag)))
+            rows.append((f"for {flag}", remedy_of(flag)))
         frame = pd.DataFrame(rows, columns=["column", "value"])
         return Table(frame, f"Run {self.record['run_id']}")
 

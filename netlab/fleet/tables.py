@@ -8,6 +8,7 @@ from netlab.analysis.conditions import flag_counts
 from netlab.files.tables import Sentence, Table, table_or
 from netlab.fleet.links import ASYMMETRIC_PERCENT, asymmetric_pairs, host_links
 from netlab.report.tables import GOODPUT, _period
+from netlab.results.flags import PAGE
 
 APART = f"{ASYMMETRIC_PERCENT:.0f} %"
 PER_CENT = ".1f"
@@ -114,5 +115,5 @@ def runs(frame: pd.DataFrame) -> Table:
         *((f"flagged {row.flag}", row.runs) for row in flag_counts(frame).itertuples()),
     ]
     shown = pd.DataFrame([(name, str(value)) for name, value in rows], columns=["item", "value"])
-    note = "A run may have several flags. Flagged runs are left out of all figures."
+    note = f"A run may have several flags. Flagged runs are left out of all figures: {PAGE}."
     return Table(shown, "Runs of all pairs", {"item": "", "value": ""}, note=note)

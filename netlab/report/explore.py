@@ -26,6 +26,7 @@ from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.errors import require
 from netlab.files.tables import Table
+from netlab.report import flags
 from netlab.report.page import MOST_RUNS, as_html, plain_table, script, template
 from netlab.report.tables import UNITS, Sentence, Tables
 from netlab.study.factors import level_text
@@ -139,8 +140,8 @@ class ExplorerView:
             return NO_RUN
         if len(ended(self.runs)):
             return ""
-        flags = self.runs["flags"].fillna("").replace("", "no goodput")
-        counts = Counter(flag for text in flags for flag in str(text).split(","))
+        texts = self.runs["flags"].fillna("").replace("", "no goodput")
+        counts = Counter(flag for text in texts for flag in str(text).split(","))
         reasons = ", ".join(f"{name} {count}" for name, count in counts.most_common())
         return NOTHING_ENDED.format(runs=counted(len(self.runs), "run"), reasons=reasons)
 
@@ -275,7 +276,7 @@ def _runs(explorer: Explorer, view: ExplorerView) -> Markup:
                 printed.number(run["goodput_MBps"]),
                 printed.number(run["busiest_core_percent"]),
                 printed.MISSING if pd.isna(run["retransmits"]) else run["retransmits"],
-                f"{run['flags']}: {run['message']}" if run["flags"] else "",
+                flags.with_titles(run, none=""),
                 f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
                 run["run_id"],
             ),

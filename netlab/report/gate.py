@@ -14,9 +14,10 @@ from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
-from netlab.report.page import PAGES, Page, Section, as_html, page, template
+from netlab.report import flags
+from netlab.report.page import PAGES, Page, Section, page, template
 from netlab.results.conditions import LeftOut, left_out
-from netlab.results.flags import Flag
+from netlab.results.flags import counted_flags
 from netlab.results.store import IMPORTED, Store, read_conditions, read_log
 
 # The quality gate as readers see it: a banner, and the box that says how far to trust a report.
@@ -67,7 +68,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
     """Rows of the box "How far to trust this": its items, each with a sentence."""
     flagged = len(conditions.flagged(m.runs))
     share = 100 * flagged / len(m.runs) if len(m.runs) else 0.0
-    flags = trust.flags_in_words(m.runs)
+    by_flag = counted_flags(m.runs["flags"])
     n_empty, n_disturbed = int(empty(m.cells).sum()), int((m.cells["disturbed"] != "").sum())
     effects = m.stability
     found = [str(text) for text in effects.loc[effects["found"], "text"]]
@@ -83,7 +84,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
         (
             "Flagged",
             f"{flagged:,} of {counted(len(m.runs), 'run')} ({share:.1f} %), left out of the cells"
-            + (f": {flags}" if flags else ""),
+            + (f": {by_flag}" if by_flag else ""),
         ),
         *([("Disturbed cells", f"{n_disturbed:,} of {len(m.cells):,}")] if n_disturbed else []),
         ("Empty cells", f"{n_empty:,} of {len(m.cells):,}"),
@@ -125,15 +126,13 @@ METHOD, READING = PAGES["method"]["paragraphs"], PAGES["how-to-read"]["sections"
 
 def reading_page() -> Page:
     """How to read a report: cells, intervals, bottlenecks, marks and flags."""
-    flags = pd.DataFrame({"flag": list(Flag), "meaning": [flag.meaning for flag in Flag]})
-    table = as_html(Table(flags, "Flags of runs"))
     text = Markup(
         "<p>A flag marks a run that failed, was disturbed or is implausible. Its figures are left "
         'out of its cell. The <a href="precision.html">page of precision and flags</a> lists every '
         "flagged run with the reason.</p>"
     )
     sections = [Section(head, Markup("<p>{}</p>").format(words)) for head, words in READING.items()]
-    return page("how-to-read", *sections, Section("A flag", text + table))
+    return page("how-to-read", *sections, Section("A flag", text + flags.table()))
 
 
 def method_page(m: Measured) -> Page:

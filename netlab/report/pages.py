@@ -37,7 +37,7 @@ from netlab.charts.chart import Chart, Gallery
 from netlab.charts.live import sparkline
 from netlab.files.tables import Sentence, Table, csv_of
 from netlab.files.writing import json_text, parse_json
-from netlab.report import shares, tables
+from netlab.report import flags, shares, tables
 from netlab.report.cache import DESIGN, chart_of, of_one
 from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
@@ -355,7 +355,7 @@ def _row(
         f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
         printed.number(run["goodput_MBps"]),
         _plot(run, line, top),
-        _flags(run),
+        flags.with_titles(run, linked=True),
         Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name),
         Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING,
     )
@@ -407,16 +407,12 @@ def _printed(runs: pd.DataFrame, group: str) -> Table:
             "round": run["round"],
             "started, UTC": f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
             "goodput, MB/s": float(run["goodput_MBps"]),
-            "flags": _flags(run),
+            "flags": flags.as_text(run),
         }
         for run in runs.to_dict("records")
     ]
     frame = pd.DataFrame(rows)
     return Table(frame, f"Runs of {group}", formats={"goodput, MB/s": printed.number})
-
-
-def _flags(run: dict) -> str:
-    return f"{run['flags']}: {run['message']}" if run["flags"] else "valid"
 
 
 PRINTED_NOTE = (

@@ -26,9 +26,10 @@ from netlab.analysis.cells import LEAST as LEAST_ROUNDS
 from netlab.analysis.effects import COMMON_ROUNDS
 from netlab.analysis.measured import Measured
 from netlab.analysis.printed import CellText
-from netlab.analysis.trust import counted, flags_in_words, less_precise, machines
+from netlab.analysis.trust import counted, less_precise, machines
 from netlab.errors import require
 from netlab.files.tables import HOLLOW, Sentence, Table, table_or
+from netlab.results.flags import meaning_of, remedy_of
 
 UNITS = {
     "goodput": "MB/s",
@@ -234,14 +235,17 @@ def target(m: Measured) -> Table | Sentence:
 def flagged(m: Measured) -> Table | Sentence:
     """Excluded runs, with the reason."""
     frame = conditions.flagged(m.runs)
-    total = flags_in_words(m.runs)
     return table_or(
         "No run was flagged.",
         frame.drop(columns=["group", "tuning", "mtu_B", "streams", "round"]),
         f"Flagged runs: {len(frame)} of {len(m.runs)}",
         heads={"run_id": "run", "goodput_MBps": "MB/s", "message": "reason"},
         formats={"goodput_MBps": printed.number},
-        note=f"By flag: {total}." if total else "",
+        note=" ".join(
+            f"{row.flag} ({counted(row.runs, 'run')}): {meaning_of(row.flag)}. "
+            f"To do: {remedy_of(row.flag)}."
+            for row in conditions.flag_counts(m.runs).itertuples()
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 
@@ -133,13 +134,13 @@ class Flag(StrEnum):
         "counter_reset",
         Validity.DISTURBED,
         "an interface counter went back, or the interface was replaced",
-        "measure again; if it recurs, the kernel's log says what reset the interface",
+        "see in the kernel's log what reset or replaced the interface",
     )
     CLOCK_STEP = (
         "clock_step",
         Validity.DISTURBED,
         "the clock was set, or ran more than 1000 ppm off, during the run",
-        "let NTP settle, then measure again",
+        "let NTP settle",
     )
     EMULATOR_LATE = (
         "emulator_late",
@@ -151,13 +152,13 @@ class Flag(StrEnum):
         "lost_host",
         Validity.INVALID,
         "a host was lost during the run",
-        "see the message; measure again when `netlab check` reaches the host",
+        "see that `netlab check` reaches the host again",
     )
     FAILED = (
         "failed",
         Validity.INVALID,
         "sender or sink ended with an error",
-        "see the message for the error, then measure again",
+        "see the error in its message",
         "",
         "like a disturbed run where the sink got no CPU until its sender had stopped; else "
         f"{NEXT_CALL}",
@@ -166,6 +167,9 @@ class Flag(StrEnum):
 
 BROKEN = frozenset({Flag.FAILED, Flag.LOST_HOST})
 """Flags of a run that did not end; its goodput, if it has one, is of a part of its window."""
+
+MOST_NAMED = 3
+"""Flags whose remedies one sentence has."""
 
 PAGE = "netlab guide flags"
 """The command that shows the page of all flags."""
@@ -176,6 +180,16 @@ NOT_KNOWN = "not known to this version of netlab"
 def split_flags(text: object) -> list[str]:
     """Flags of one value of the column ``flags``; empty where it is missing or the run valid."""
     return [flag for flag in text.split(",") if flag] if isinstance(text, str) else []
+
+
+def count_flags(texts: Iterable[object]) -> Counter[str]:
+    """Runs with each flag, from values of the column ``flags``."""
+    return Counter(flag for text in texts for flag in split_flags(text))
+
+
+def counted_flags(texts: Iterable[object]) -> str:
+    """``interference 12, stalled 1`` of values of the column ``flags``; empty without a flag."""
+    return ", ".join(f"{flag} {count}" for flag, count in count_flags(texts).most_common())
 
 
 def join_flags(flags: Iterable[str]) -> str:
@@ -199,6 +213,19 @@ def remedy_of(name: str) -> str:
     return f"see the message; the flag is {NOT_KNOWN}" if flag is None else in_plain(flag.remedy)
 
 
+def remedies(texts: Iterable[object], again: str) -> str:
+    """The remedies of the flags of some runs, and what follows: to measure `again`.
+
+    `texts` are values of the column ``flags``. The most frequent flags come first.
+    """
+    counts = count_flags(texts)
+    each = [(name, remedy_of(name)) for name, _ in counts.most_common(MOST_NAMED)]
+    named = [remedy if len(counts) == 1 else f"{name}: {remedy}" for name, remedy in each]
+    others = [f"others: {PAGE}"] * (len(counts) > MOST_NAMED)
+    last = f"then {again}" if counts else again
+    return "; ".join([*named, *others, last])
+
+
 def meaning_of(name: str) -> str:
     flag = known_flag(name)
     return NOT_KNOWN if flag is None else in_plain(flag.meaning)
@@ -206,7 +233,7 @@ def meaning_of(name: str) -> str:
 
 def as_markdown() -> str:
     """Reference of all flags: what follows the introduction of docs/flags.md."""
-    rows = (f"| [`{f}`](#{f}) | {f.meaning} | {f.validity} |" for f in Flag)
+    rows = (f"| `{f}` | {f.meaning} | {f.validity} |" for f in Flag)
     table = ["| flag | meaning | its run is |", "|---|---|---|", *rows, ""]
     of_classes = (f"| {validity} | {validity.meaning} |" for validity in Validity)
     classes = ["| its run is | meaning |", "|---|---|", *of_classes, ""]

@@ -22,6 +22,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.steadiness import longer
+from netlab.results.flags import remedies
 from netlab.study import load
 from netlab.survey.findings import Finding
 from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study
@@ -103,7 +104,7 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
     warnings = []
     if disturbed:
         message = run.get("message") or cell["missing_because"]
-        warnings = [(f"disturbed, {message}", _remedy(run))]
+        warnings = [(f"disturbed, {message}", _remedy(run, runs))]
     # an unknown limit may have any of these causes
     causes = [each for each in found if each.explains and limit in (each.explains, "unknown")]
     warnings += [(f"{each.host}: {each.reason}", each.command) for each in causes]
@@ -121,11 +122,11 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _remedy(run: dict[str, Any]) -> str:
+def _remedy(run: dict[str, Any], runs: pd.DataFrame) -> str:
     burst_s = run.get("burst_s", math.nan)
     if burst_s == burst_s:  # the path changed its rate, and not the hosts
         return longer(run["warmup_s"] + burst_s)
-    return "quiet the hosts and measure again"
+    return remedies([run["flags"]] if run else runs["flags"], "measure again")
 
 
 def _in_words(answer: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from netlab.experiment.adaptive import Look
 from netlab.experiment.progress import Progress
 from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, duration
 from netlab.experiment.watcher import RunDone
+from netlab.results.flags import remedy_of
 from netlab.study.schedule import VISIT_S
 
 
@@ -87,7 +88,7 @@ def test_runs_that_are_measured_again_are_added_and_announced():
     assert progress.tally.runs == 7
     assert seen.notes == [
         "1 of 4 runs have a valid record and are kept",
-        "the first run flagged interference: steal 9 %",
+        f"the first run flagged interference: steal 9 %; to do: {remedy_of('interference')}",
         "3 disturbed runs are measured again",
     ]  # fmt: skip
 
@@ -98,12 +99,13 @@ def test_the_state_has_block_run_figure_flags_precision_and_time():
     progress.start(runs=8, kept=0, visits=1, seconds_per_run=1.0, until="the test after round 4")
     progress.visit(Visit)
     progress.run_done(RUN)
-    progress.run_done(RunDone("b", None, None, "interference,stalled", "foreign CPU load 9 %"))
+    load = "foreign CPU load 9 %"
+    progress.run_done(RunDone("b", None, None, "interference,stalled", load))
     progress.run_done(RunDone("c", 12.0, 50.0, "interference", "foreign CPU load 8 %"))
     # the cause once, not with every line
     assert seen.notes == [
-        "the first run flagged interference: foreign CPU load 9 %",
-        "the first run flagged stalled: foreign CPU load 9 %",
+        f"the first run flagged interference: {load}; to do: {remedy_of('interference')}",
+        f"the first run flagged stalled: {load}; to do: {remedy_of('stalled')}",
     ]
     progress.look(Look(4, 140, 64, frozenset("x")), runs=2, visits=1)
     head, figures = progress.tally.lines

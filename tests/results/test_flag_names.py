@@ -13,9 +13,11 @@ from netlab.results.flags import (
     NOT_KNOWN,
     Flag,
     Validity,
+    counted_flags,
     join_flags,
     known_flag,
     meaning_of,
+    remedies,
     remedy_of,
     split_flags,
 )
@@ -57,6 +59,27 @@ def test_texts_for_readers_have_no_marks_of_code():
     for flag in Flag:
         for text in (meaning_of(flag), remedy_of(flag)):
             assert text and "`" not in text and not text.endswith(".")
+
+
+def test_flags_of_runs_are_counted_in_words():
+    assert counted_flags(["", "stalled", None, "stalled,failed"]) == "stalled 2, failed 1"
+    assert counted_flags(["", None]) == ""
+
+
+def test_what_to_do_follows_from_the_flags_and_not_from_one_of_them():
+    lossy = remedies(["stalled", "", "stalled"], "measure again")
+    assert lossy == f"{remedy_of('stalled')}; then measure again"
+    assert "hosts" not in lossy, "a path that loses packets is not mended by quiet hosts"
+    mixed = remedies(["stalled", "interference,stalled"], "measure again").split("; ")
+    assert mixed[0] == f"stalled: {remedy_of('stalled')}"
+    assert mixed[1].startswith("interference: end what else uses the hosts")
+    assert remedies([""], "measure again") == "measure again"
+
+
+def test_of_many_flags_the_most_frequent_are_named_and_the_page_for_the_others():
+    text = remedies(["failed,stalled,starved,interference", *["starved"] * 3], "go on")
+    assert text.startswith("starved: ") and "interference" not in text
+    assert text.endswith("; others: netlab guide flags; then go on")
 
 
 def test_every_class_of_flags_is_used_and_explained():

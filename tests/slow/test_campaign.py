@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import synthetic
 
-from netlab.cli.measuring import summary
+from netlab.cli.measuring import _notes, summary
 from netlab.experiment.campaign import (
     Campaign,
     empty_cells,
@@ -45,4 +45,9 @@ def test_the_summary_names_the_first_failed_run_and_its_reason(tmp_path):
     done = Campaign(study, tmp_path, 7, 420, 0, failed=2, first_failed=first_reason(failed))
     counts = "420 runs measured in 7 visits, 0 kept from before; 2 failed, 0 flagged"
     assert summary(done) == f"{counts}; the first failed run is {said}"
+    flagged = Campaign(study, tmp_path, 7, 420, 0, flagged=3, flags="stalled 3")
+    assert "runs by flag: stalled 3; netlab guide flags says what to do about each" in list(
+        _notes(study, flagged)
+    )
+    assert list(_notes(study, Campaign(study, tmp_path, 7, 420, 0)))[1:] == []
     assert summary(Campaign(study, tmp_path, 7, 420, 0)) == counts.replace("2 failed", "0 failed")

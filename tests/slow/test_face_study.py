@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ import netlab
 from netlab.errors import BadInput
 from netlab.face.design import design_table
 from netlab.files.yaml_file import read_yaml
+from netlab.results.flags import meaning_of, remedy_of
 from netlab.study import schedule
 
 
@@ -142,6 +144,15 @@ def test_a_tuning_shows_its_knobs_beside_the_others(study):
     assert "net.ipv4.tcp_rmem 1e+07" in text and "appendix C" in text
     assert list(study.tunings) == ["none", "kernel", "full"]
     assert "net.ipv4.tcp_wmem" in repr(study.tunings["full"])
+
+
+def test_a_flagged_run_says_what_its_flag_means_and_what_to_do(results):
+    valid = results.run(results.runs["run_id"].iloc[0])
+    flagged = replace(valid, record=valid.record | {"flags": "stalled", "message": "no byte"})
+    rows = dict(flagged._table().frame.to_numpy())
+    assert rows["stalled means"] == meaning_of("stalled")
+    assert rows["for stalled"] == remedy_of("stalled")
+    assert not [name for name in dict(valid._table().frame.to_numpy()) if " means" in name]
 
 
 def test_a_run_shows_its_samples(results):

@@ -29,6 +29,7 @@ from netlab.report.export import write_downloads
 from netlab.report.page import Credit, replacing, study_of_site
 from netlab.report.site import ExecutedNotebook, SiteContent, build_site
 from netlab.results.columns import RUN_COLUMNS
+from netlab.results.flags import meaning_of, remedy_of
 from netlab.results.frames import read
 from netlab.search.screen.page import PAGE
 from netlab.study import load
@@ -400,3 +401,12 @@ def test_tables_without_content_become_sentences(one_group):
     assert tables.unsupported(quiet)._repr_html_().startswith("<p")
     assert "No run was flagged" in repr(tables.flagged(quiet))
     assert len(tables.overhead(quiet).frame) == quiet.runs["block_id"].nunique() + 1
+
+
+def test_the_table_of_flagged_runs_says_what_each_flag_means_and_what_to_do(one_group):
+    runs = one_group.runs.assign(
+        flags=[*["stalled,moonlight"] * 2, *[""] * (len(one_group.runs) - 2)]
+    )
+    note = tables.flagged(replace(one_group, runs=runs)).note
+    assert f"stalled (2 runs): {meaning_of('stalled')}. To do: {remedy_of('stalled')}." in note
+    assert "moonlight (2 runs): not known to this version of netlab. To do: see the message" in note

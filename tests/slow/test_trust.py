@@ -139,6 +139,14 @@ def test_disturbed_cells_are_a_concern_of_their_own_that_says_how_much_load_ther
     assert "interference 105; other work took 38 % of the CPUs" in runs.reason
 
 
+def test_runs_flagged_for_the_path_are_not_mended_by_quiet_hosts(openlab):
+    stalled = synthetic.setting({"flags": "stalled", "message": "no byte"}, streams=(20,))
+    cells, runs = trust.gate(measured(openlab, change=stalled))
+    for concern in (cells, runs):
+        assert "look for losses on the path" in concern.reason
+        assert "uses the hosts" not in concern.reason
+
+
 def test_a_disturbed_cell_is_to_every_analysis_what_an_empty_one_is(openlab):
     """However high it is: nothing ranks, compares or judges it."""
     ones = [measured(openlab, change=disturb(goodput)) for goodput in (1e6, math.nan)]

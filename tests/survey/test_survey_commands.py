@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from command_mistakes import cannot_go_on
 from refusals import refused
 
 from netlab.errors import BadInput
+from netlab.results.flags import remedy_of
 from netlab.survey import init, paths
+from netlab.survey.commands import _remedy
 
 ENDS = [
     ("measure left", 2, "E-CLI-035"),
@@ -62,3 +66,12 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     hosts = ({"address": "left"}, {"address": "right"})
     with refused(BadInput, "E-SURVEY-005", match="No such file or directory"):
         init.init_study(hosts, output=tmp_path / "none" / "a.yml")
+
+
+def test_the_advice_on_a_disturbed_path_follows_from_the_flags_of_its_runs():
+    runs = pd.DataFrame({"flags": ["failed", "interference"]})
+    losing = {"flags": "stalled", "burst_s": math.nan}
+    assert _remedy(losing, runs) == f"{remedy_of('stalled')}; then measure again"
+    assert remedy_of("failed") in _remedy({}, runs), "no run has a goodput"
+    busy = {"flags": "interference", "burst_s": math.nan}
+    assert _remedy(busy, runs).startswith("end what else uses the hosts")
