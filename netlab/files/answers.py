@@ -15,38 +15,19 @@ from typing import Any
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as cs
 
-from netlab.errors import printable, shown
-
-MAX_TEXT = 4096
-"""Characters of a text, apart from the output of a tool."""
-
-Schema = cs.CoreSchema
-
-
-def _integer(most: int, least: int = 0) -> Schema:
-    return cs.int_schema(strict=True, ge=least, le=most)
-
-
-# Sums of a run's counts, and of all its streams, fit the 64 bits of a column.
-COUNT = _integer(1 << 60)
-OF_STREAM = _integer(1 << 49)
-COUNTER = _integer((1 << 63) - 1)
-"""A count since boot: it may be anything, its growth is checked."""
-TIME = _integer(1 << 62)
-SPAN = _integer(1 << 62, -(1 << 62))
-WORD32 = _integer((1 << 32) - 1)
-SMALL = _integer((1 << 31) - 1, -(1 << 31))
-RUN = _integer((1 << 64) - 1)
-FLAG = cs.bool_schema(strict=True)
-
-
-def _escaped(text: str) -> str:
-    return text if text.isprintable() else printable(text)
-
-
-TEXT = cs.no_info_after_validator_function(
-    _escaped, cs.str_schema(strict=True, max_length=MAX_TEXT)
+from netlab.errors import shown
+from netlab.files.answer_fields import (
+    COUNT,
+    FLAG,
+    RUN,
+    TEXT,
+    TIME,
+    Schema,
+    fields_of,
+    integer,
+    object_schema,
 )
+from netlab.files.run_results import GenResult, Reading, SinkResult
 
 
 def _decoded(text: str) -> bytes:
@@ -66,161 +47,9 @@ def _list(schema: Schema) -> Schema:
     return cs.list_schema(schema, strict=True)
 
 
-def _table(schema: Schema) -> Schema:
-    """An object with keys of the host's."""
-    return cs.dict_schema(TEXT, schema, strict=True)
-
-
 def _of(schema: Schema, names: str) -> dict[str, Schema]:
     return dict.fromkeys(names.split(), schema)
 
-
-def _object(
-    needed: Mapping[str, Schema],
-    more: Mapping[str, Schema] | None = None,
-    *,
-    others: Schema | None = None,
-) -> Schema:
-    """An object that has all `needed` keys, and may have `more`, and `others` of any name."""
-    fields = {key: cs.typed_dict_field(schema) for key, schema in needed.items()}
-    for key, schema in (more or {}).items():
-        fields[key] = cs.typed_dict_field(schema, required=False)
-    if others is None:
-        return cs.typed_dict_schema(fields, strict=True)
-    return cs.typed_dict_schema(fields, strict=True, extra_behavior="allow", extras_schema=others)
-
-
-_COUNTED = "rx_bytes tx_bytes rx_packets tx_packets rx_errors tx_errors rx_dropped tx_dropped"
-_CPU = _object(
-    _of(COUNT, "cpu user_us nice_us system_us idle_us iowait_us irq_us softirq_us steal_us"),
-    _of(_known(COUNT), "frequency_kHz first_frequency_kHz throttled"),
-)
-_HOST = {
-    "cpu": _list(_CPU),
-    **_of(COUNT, "interrupts context_switches"),
-    "softnet": _known(_object(_of(COUNT, "processed dropped time_squeeze"))),
-    "process": _object(_of(COUNT, "user_us system_us")),
-}
-_PROCESS = _object({"name": TEXT, **_of(COUNT, "pid born_ticks cpu_us")})
-_OTHERS = _object(
-    {**_of(COUNT, "pid born_ticks cpu_us"), **_of(TIME, "t0_ns t1_ns"), "top": _list(_PROCESS)}
-)
-_INTERFACE = {"name": TEXT, **_of(COUNT, _COUNTED + " wraps"), "reset": FLAG}
-_METER = _object(
-    {
-        **_of(TIME, "t0_ns t1_ns"),
-        "clock": _object({**_of(SPAN, "step_ns drift_ns"), **_of(TIME, "steps unsure_ns")}),
-        "interface": _known(_object(_INTERFACE)),
-        **_HOST,
-    }
-)
-
-_TCP = _object(
-    {
-        **_of(
-            WORD32,
-            "rtt_us rttvar_us min_rtt_us cwnd_segments ssthresh_segments mss_B rcv_mss_B "
-            "pmtu_B retransmits lost reordering segs_out segs_in delivered_ce rcv_space_B "
-            "snd_wscale rcv_wscale options notsent_B peer_window_B",
-        ),
-        **_of(
-            OF_STREAM,
-            "busy_us rwnd_limited_us sndbuf_limited_us bytes_acked bytes_received bytes_sent "
-            "bytes_retransmitted delivery_rate_Bps",
-        ),
-    }
-)
-_UDP = _object(
-    _of(
-        OF_STREAM,
-        "sent skipped received lost reordered duplicates invalid bursts burst_max jitter_ns "
-        "socket_drops",
-    )
-)
-_STREAM = _object(
-    {
-        "stream": WORD32,
-        **_of(OF_STREAM, "bytes window_bytes calls"),
-        **_of(TIME, "t_first_ns t_last_ns t_end_ns"),
-        **_of(
-            OF_STREAM,
-            "sndbuf_start_B rcvbuf_start_B sndbuf_B rcvbuf_B cwnd_start_segments cwnd_t0_segments "
-            "cwnd_max_segments sampled_us idle_us closed_us pacing_Bps dscp mss_B nodelay "
-            "busy_poll_us moves",
-        ),
-        **_of(_known(WORD32), "cpu incoming_cpu napi_id"),
-        "congestion": TEXT,
-        "errno": SMALL,
-        "udp": _known(_UDP),
-        **_of(_known(_TCP), "tcp tcp_t1"),
-    }
-)
-
-
-def _whole_phase(phase: dict[str, Any]) -> dict[str, Any]:
-    times = (phase["rtt_us"], phase["arrived_ns"])
-    if {phase["sent"], *map(len, times)} != {len(phase["t_ns"])}:
-        raise ValueError("its lists differ in length")
-    if any((rtt_us is None) != (at_ns is None) for rtt_us, at_ns in zip(*times, strict=True)):
-        raise ValueError("an answer has an RTT or a time of arrival alone")
-    return phase
-
-
-_PHASE = cs.no_info_after_validator_function(
-    _whole_phase,
-    _object(
-        {
-            **_of(WORD32, "sent received reordered duplicates"),
-            "t_ns": _list(TIME),
-            "rtt_us": _list(_known(WORD32)),
-            "arrived_ns": _list(_known(TIME)),
-        }
-    ),
-)
-_LATENCY = _object(
-    _of(COUNT, "interval_ms foreign invalid dropped clock_steps"),
-    {**_of(COUNT, "answered sent"), **_of(_PHASE, "idle warmup loaded after")},
-)
-_PROBED = _object(
-    {
-        **_of(COUNT, "interval_ms sent foreign invalid dropped clock_steps"),
-        **_of(_PHASE, "idle warmup loaded after"),
-    }
-)
-_ROWS = _list(_list(OF_STREAM))
-_RESULT = {
-    "run": RUN,
-    "status": cs.literal_schema(["ok", "stopped", "timeout", "error"]),
-    **_of(_known(TEXT), "code message"),
-    "streams": WORD32,
-    "engine": TEXT,
-    "threads": WORD32,
-    "policy": _object(
-        {
-            **_of(_known(COUNT), "batch_B yield_B"),
-            **_of(FLAG, "read_delay sched_batch spread"),
-            "spread_errno": COUNT,
-        }
-    ),
-    "zerocopy": _known(
-        _object({"copied_bytes": COUNT}, _of(COUNT, "completed_bytes mapped_bytes"))
-    ),
-    **_of(TIME, "t_go_ns t_first_byte_ns t_last_byte_ns"),
-    "window": _object({**_of(TIME, "t0_ns t1_ns"), "bytes": COUNT}),
-    **_of(COUNT, "total_bytes interval_sum_bytes watch_cpu_us watch_late_us waited_us"),
-    "per_stream": _list(_STREAM),
-    "samples": _object(
-        {"interval_ms": COUNT},
-        {"t_ns": _list(TIME), "bytes": _ROWS, **_of(WORD32, "count parts")},
-    ),
-    "trace": _known(_object({}, _of(_ROWS, "rtt_us cwnd_segments retransmits"))),
-    "meter": _known(_object(_of(_METER, "window total"))),
-    "others": _known(_OTHERS),
-    "card": _known(_table(COUNT)),
-}
-_REJECTED = _object(
-    _of(COUNT, "short magic version run stream token twice late address evicted datagrams")
-)
 
 _KNOB = {"knob": TEXT, **_of(_known(TEXT), "name interface")}
 _STATE = {**_of(FLAG, "supported writable"), "reason": _known(TEXT)}
@@ -230,10 +59,10 @@ _MEMBERS = cs.dict_schema(
 _REVERTED = _of(COUNT, "conflicts absent failed")
 _REVERTED_MORE = {"unrestored": COUNT, "uncompared": _list(TEXT)}
 
-_LATENESS = _object(
+_LATENESS = object_schema(
     {**_of(COUNT, "max_ns late"), **_of(_list(COUNT), "below_us count")},
 )
-_DIRECTION = _object(
+_DIRECTION = object_schema(
     {
         "direction": cs.literal_schema(["ab", "ba"]),
         **_of(
@@ -248,7 +77,9 @@ _DIRECTION = _object(
             "max_memory_B",
         ),
         "seed": RUN,
-        "dropped": _object(_of(COUNT, "queue loss forced policer early memory malformed refused")),
+        "dropped": object_schema(
+            _of(COUNT, "queue loss forced policer early memory malformed refused")
+        ),
         "forced_ns": _known(TIME),
         "lateness": _LATENESS,
     }
@@ -266,10 +97,10 @@ _EMULATION = {
     "final": FLAG,
     **_of(TIME, "t_ns elapsed_ns busy_max_ns wake_ns"),
     "flags": _list(TEXT),
-    "process": _object(_of(COUNT, "user_us system_us waited_us")),
+    "process": object_schema(_of(COUNT, "user_us system_us waited_us")),
     "directions": _LINK,
     "samples": _known(
-        _object(
+        object_schema(
             {
                 "interval_ms": COUNT,
                 **_of(_list(TIME), "t_ns cpu_us"),
@@ -301,7 +132,7 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
     "lease": (_of(RUN, "number previous"), {}),
     "pong": ({"t_ns": TIME}, {}),
     **dict.fromkeys(("connected", "running"), ({"run": RUN}, {})),
-    "listening": ({}, {"run": RUN, "port": _integer(65535, 1)}),
+    "listening": ({}, {"run": RUN, "port": integer(65535, 1)}),
     "samples": (
         {
             "run": RUN,
@@ -311,33 +142,6 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
             "values": _list(TIME),
         },
         {},
-    ),
-    "gen_result": (
-        {
-            **_RESULT,
-            "t_let_go_ns": TIME,
-            "send": TEXT,
-            **_of(_known(_PROBED), "latency latency_tcp"),
-        },
-        {},
-    ),
-    "sink_result": (
-        {
-            **_RESULT,
-            "accepted": WORD32,
-            "rejected": _REJECTED,
-            "receive": TEXT,
-            **_of(_known(_LATENCY), "latency latency_tcp"),
-        },
-        {},
-    ),
-    "meter": (
-        {
-            "t_ns": TIME,
-            "interface": _known(_object({"name": TEXT, **_of(COUNTER, _COUNTED)})),
-            **_HOST,
-        },
-        {"others": _known(_OTHERS)},
     ),
     "value": ({**_KNOB, **_STATE, "value": _known(TEXT)}, {"most": COUNT}),
     "listed": (
@@ -381,7 +185,7 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
         {
             **_REVERTED,
             **_REVERTED_MORE,
-            "status": _integer(255),
+            "status": integer(255),
             "full": FLAG,
             "times": TEXT,
             "size": COUNT,
@@ -397,21 +201,23 @@ ANSWERS: dict[str, tuple[Mapping[str, Schema], Mapping[str, Schema]]] = {
     **dict.fromkeys(("taken", "started", "applied", "refused"), ({}, {})),
     "printed": ({"size": COUNT, "output": OUTPUT}, {}),
 }
+TYPED = {"gen_result": GenResult, "sink_result": SinkResult, "meter": Reading}
+"""Answers that have a type."""
 OTHERS = {"loaded": COUNT}
 """Answers with further keys: the parameters of a congestion control."""
 
 
 @cache
 def _validator(event: str) -> SchemaValidator:
-    needed, more = ANSWERS[event]
+    needed, more = fields_of(TYPED[event]) if event in TYPED else ANSWERS[event]
     fields = {"event": cs.literal_schema([event]), **needed}
-    return SchemaValidator(_object(fields, more, others=OTHERS.get(event)))
+    return SchemaValidator(object_schema(fields, more, others=OTHERS.get(event)))
 
 
 def checked(content: dict[str, Any]) -> dict[str, Any]:
     """The fields of an answer; ValueError if one is missing or is not what the table says."""
     event = content.get("event")
-    if not isinstance(event, str) or event not in ANSWERS:
+    if not isinstance(event, str) or event not in {*ANSWERS, *TYPED}:
         raise ValueError(f"unknown answer {shown(event)}")
     try:
         return _validator(event).validate_python(content)

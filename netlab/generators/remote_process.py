@@ -7,9 +7,10 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, cast
 
 from netlab.errors import HostError, RunError
+from netlab.files.run_results import ToolMeter
 from netlab.hosts import vrf as vrfs
 from netlab.hosts.host import Host
 from netlab.measure.exchange import RunEnd
@@ -254,7 +255,7 @@ def snapshot(side: RunEnd, *, others: bool = False) -> dict:
     raise HostError(side.host, message, code="E-TOOL-010")
 
 
-def difference(before: dict, after: dict) -> dict:
+def difference(before: dict, after: dict) -> ToolMeter:
     """Difference of two snapshots, as the meter of a run's result; see native/PROTOCOL.md."""
     old, new = before.get("interface"), after.get("interface")
     backlogs = (before["softnet"], after["softnet"])
@@ -265,7 +266,7 @@ def difference(before: dict, after: dict) -> dict:
         reset = min(counts.values()) < 0 or max(counts.values()) > MAX_GROWTH
         counts = {n: max(-MAX_GROWTH, min(grown, MAX_GROWTH)) for n, grown in counts.items()}
         interface = {"name": new["name"], **counts, "wraps": None, "reset": reset}
-    return {
+    meter = {
         "t0_ns": before["t_ns"],
         "t1_ns": after["t_ns"],
         "interface": interface,
@@ -274,6 +275,7 @@ def difference(before: dict, after: dict) -> dict:
         "softnet": _each(*backlogs) if all(backlogs) else None,
         "process": _each(before["process"], after["process"]),
     }
+    return cast(ToolMeter, meter)
 
 
 def _of_cpu(before: dict, after: dict) -> dict:

@@ -10,11 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from netlab.errors import BadInput, RunError
+from netlab.files.run_results import Meters, ReadEnd, SentEnd
 from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess, difference, snapshot
 from netlab.generators.tools import Tool, TransferRequest, congestion_route
 from netlab.hosts.host import Host
@@ -118,8 +119,8 @@ def flow_of(
     answers: Answers,
     request: Request,
     step_s: float,
-    gen_meter: dict,
-    sink_meter: dict,
+    gen_meter: Meters,
+    sink_meter: Meters,
 ) -> Direction:
     """One direction of a run to record; without intervals the whole transfer is the window."""
     sent, got = answers.sender, answers.receiver
@@ -171,7 +172,7 @@ def flow_of(
         "samples": {"t_ns": t_ns.tolist(), "bytes": counts.tolist()},
         "meter": sink_meter,
     }
-    return Direction(gen, sink)
+    return Direction(cast(SentEnd, gen), cast(ReadEnd, sink))
 
 
 def audit_counts(flow: Direction, answers: Answers, tool: Tool) -> tuple[int | None, list[str]]:
@@ -328,7 +329,7 @@ def run_trial(
     for way, near, far in zip(open_ways, sent, got, strict=True):
         spent_s[way.sender.host] += near.cpu_s
         spent_s[way.receiver.host] += far.cpu_s
-    meters = {}
+    meters: dict[str, Meters] = {}
     for name in before:
         total = difference(before[name], after[name])
         meters[name] = {"window": difference(opens[name], closes[name]), "total": total}

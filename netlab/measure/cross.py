@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from netlab.measure.exchange import RunOutcome, datagrams
+from netlab.files.run_results import EndResult
+from netlab.measure.exchange import RunOutcome, datagrams, window_of
 from netlab.units import datagram_share
 
 
@@ -13,7 +16,7 @@ def cross_columns(outcome: RunOutcome) -> dict[str, float | int | None]:
     cross = outcome.cross
     if cross is None:
         return {}
-    sent, lost = (datagrams(name, end) for name, end in (("sent", cross.gen), ("lost", cross.sink)))
+    sent, lost = datagrams("sent", cross.gen), datagrams("lost", cross.sink)
     return {
         "cross_goodput_MBps": _goodput_MBps(outcome),
         "cross_sent_datagrams": sent,
@@ -46,14 +49,15 @@ def cross_fault(outcome: RunOutcome) -> str | None:
     """
     if (cross := outcome.cross) is None:
         return None
-    for end, result in (("sender", cross.gen), ("sink", cross.sink)):
+    ends: Sequence[tuple[str, EndResult]] = (("sender", cross.gen), ("sink", cross.sink))
+    for end, result in ends:
         if result.get("status") != "ok":
             return f"{end} of the cross traffic: {result.get('message') or result.get('status')}"
     first = outcome.flows[0]
-    late_ns = cross.sink["t_go_ns"] - (first.sink.get("window") or {}).get("t0_ns", 0)
+    late_ns = cross.sink["t_go_ns"] - window_of(first.sink).get("t0_ns", 0)
     if late_ns > 0:
         return f"the cross traffic began {late_ns / 1e9:.2f} s after the window"
-    early_ns = (first.gen.get("window") or {}).get("t1_ns", 0) - cross.gen["t_last_byte_ns"]
+    early_ns = window_of(first.gen).get("t1_ns", 0) - cross.gen["t_last_byte_ns"]
     if early_ns > 0:
         return f"the cross traffic ended {early_ns / 1e9:.2f} s before the window"
     return None

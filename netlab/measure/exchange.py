@@ -9,11 +9,24 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Literal, Protocol, cast
 
 import numpy as np
 
 from netlab.errors import HostError, RunError, shown
+from netlab.files.run_results import (
+    DatagramCounts,
+    DatagramKey,
+    EndResult,
+    Meter,
+    Meters,
+    ReadEnd,
+    SentEnd,
+    StreamEnd,
+    Tcp,
+    TraceName,
+    Window,
+)
 from netlab.measure.senders import Part, joined
 from netlab.study import Latency, Policy, Socket, Udp, flows
 from netlab.study.flows import PlannedFlow
@@ -39,7 +52,7 @@ FIXED_BYTES_S = 7200.0
 """Timeout of a run of fixed bytes; its agents abort when its streams stall."""
 
 
-TRACED = ("rtt_us", "cwnd_segments", "retransmits")
+TRACED: tuple[TraceName, ...] = ("rtt_us", "cwnd_segments", "retransmits")
 """Tables of a trace."""
 
 RESULTS = ("gen_result", "sink_result")
@@ -53,7 +66,7 @@ def arrival_ms(streams: int) -> int:
     return ACCEPT_MS + min(STREAM_MS * (streams - 1), STREAMS_MS_MOST)
 
 
-def result_fault(result: dict, streams: int) -> str | None:
+def result_fault(result: EndResult, streams: int) -> str | None:
     """Describe parts of a result that do not fit each other, or a run of so many streams."""
     window, samples = result["window"], result["samples"]
     if len(result["per_stream"]) != streams:
@@ -169,13 +182,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Direction:
-    gen: dict
-    sink: dict
+    gen: SentEnd
+    sink: ReadEnd
     parts: tuple[Part, ...] = ()
     """Of several sending hosts the part of each, of which `gen` has the streams; else empty."""
 
     @property
-    def gens(self) -> tuple[dict, ...]:
+    def gens(self) -> tuple[SentEnd, ...]:
         """Report of each sending host."""
         return tuple(part.gen for part in self.parts) or (self.gen,)
 
@@ -192,24 +205,38 @@ class RunOutcome:
     cross: Direction | None = None
     """The datagrams beside the streams; None without."""
 
-    def ends(self) -> Iterator[tuple[str, dict]]:
+    def ends(self) -> Iterator[tuple[str, EndResult]]:
         for flow in self.flows:
             names = [f"sender {part.host}" for part in flow.parts] or ["sender"]
             yield from zip(names, flow.gens, strict=True)
             yield "sink", flow.sink
 
 
-def meter_of(result: dict, part: str) -> dict:
-    """A meter of an end, ``window`` or ``total``; empty without one."""
-    return (result.get("meter") or {}).get(part) or {}
+MeterPart = Literal["window", "total"]
+METERS: tuple[MeterPart, ...] = ("window", "total")
 
 
-def datagrams_of(result: dict) -> list[dict]:
+def meter_of(result: EndResult, part: MeterPart) -> Meter:
+    """A meter of an end; empty without one."""
+    return (result.get("meter") or Meters()).get(part) or Meter()
+
+
+def window_of(result: EndResult) -> Window:
+    """The window of an end; empty of one that did not come so far."""
+    return result.get("window") or Window()
+
+
+def tcp_of(stream: StreamEnd) -> Tcp:
+    """What TCP counted of a stream; empty without it."""
+    return stream.get("tcp") or Tcp()
+
+
+def datagrams_of(result: EndResult) -> list[DatagramCounts]:
     """Counts of the datagrams of each stream of an end; empty for TCP."""
-    return [stream["udp"] for stream in result["per_stream"] if stream.get("udp")]
+    return [udp for stream in result["per_stream"] if (udp := stream.get("udp"))]
 
 
-def datagrams(name: str, *results: dict) -> int:
+def datagrams(name: DatagramKey, *results: EndResult) -> int:
     """One of these counts, of all streams of some ends."""
     return sum(stream[name] for result in results for stream in datagrams_of(result))
 
@@ -295,7 +322,7 @@ class _Inbox:
             return answer
         if "parts" in answer["samples"]:
             self._assemble(answer)
-        if fault := result_fault(answer, self._streams[answer["run"]]):
+        if fault := result_fault(cast(EndResult, answer), self._streams[answer["run"]]):
             message = f"{self._side.host}: its {answer['event']} has {fault}"
             raise RunError(message, reason="peer", code="E-MEASURE-008")
         return answer
@@ -487,10 +514,13 @@ class _Transfer:
     def result(self, inboxes: Mapping[str, _Inbox], deadline: float) -> Direction:
         """Wait for the results of both ends, of every sender."""
         try:
-            gens = [inboxes[s.host].wait("gen_result", self.run, deadline) for s in self.senders]
+            gens = [
+                cast(SentEnd, inboxes[side.host].wait("gen_result", self.run, deadline))
+                for side in self.senders
+            ]
         except RunError as error:
             raise self._cause(error, inboxes) from None
-        sink = inboxes[self.to.host].wait("sink_result", self.run, deadline)
+        sink = cast(ReadEnd, inboxes[self.to.host].wait("sink_result", self.run, deadline))
         if not self.also:
             return Direction(gens[0], sink)
         parts = tuple(

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from netlab.errors import check
-from netlab.measure.exchange import Direction
+from netlab.files.run_results import SentEnd
+from netlab.measure.exchange import Direction, tcp_of
 from netlab.measure.ledger import datagram_B
 from netlab.measure.spans import Spans
 
@@ -102,10 +103,10 @@ def starved(row: dict, flows: Sequence[Direction], together_s: Together = None) 
     return None
 
 
-def _packets(gen: dict, window_s: float) -> float:
+def _packets(gen: SentEnd, window_s: float) -> float:
     """Packets that the pace of a stream allows in a window, the least of streams."""
     size_B, least = datagram_B(gen), math.inf
     for stream in gen["per_stream"]:
-        packet_B = size_B or (stream.get("tcp") or {}).get("mss_B") or 1
+        packet_B = size_B or tcp_of(stream).get("mss_B") or 1
         least = min(least, (stream.get("pacing_Bps") or math.inf) * window_s / packet_B)
     return least

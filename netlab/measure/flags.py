@@ -9,8 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import printable
+from netlab.files.run_results import (
+    Cpu,
+    EndResult,
+    HostClock,
+    InterfaceCounts,
+    Meter,
+    Others,
+    ProbeWay,
+    ProcessorTime,
+    SentProbes,
+)
 from netlab.measure.cross import cross_fault
-from netlab.measure.exchange import Direction, Emulated, RunOutcome, meter_of
+from netlab.measure.exchange import (
+    METERS,
+    Direction,
+    Emulated,
+    MeterPart,
+    RunOutcome,
+    meter_of,
+    tcp_of,
+)
 from netlab.measure.fairness import STALL_S, TIMEOUTS, loaded_rtt_s, starved
 from netlab.measure.ledger import controller_processes, crossed, segment_B
 from netlab.measure.steadiness import Unsteady, in_window
@@ -50,16 +69,16 @@ def foreign_load(outcome: RunOutcome, emulated: Emulated | None = None) -> Forei
     return max(loads, key=lambda load: load.percent)
 
 
-def own_processes(reports: Iterable[dict]) -> Counter[tuple[str, int]]:
+def own_processes(reports: Iterable[Others]) -> Counter[tuple[str, int]]:
     """Name and start of the agents that made the reports, and of the controller."""
     agents: set[tuple[str, int]] = {(AGENT, others["born_ticks"]) for others in reports}
     return controller_processes() | Counter(agents)
 
 
 def load_of(
-    others: dict, cpus: int, own: Counter[tuple[str, int]], emulated: Emulated | None = None
+    others: Others, cpus: int, own: Counter[tuple[str, int]], emulated: Emulated | None = None
 ) -> ForeignLoad:
-    us = others["cpu_us"] - TICK_US
+    us = float(others["cpu_us"] - TICK_US)
     foreign, left = [], Counter(own)
     # Of two programs of one name, born in one tick, the busier one is foreign.
     for process in sorted(others["top"], key=lambda process: process["cpu_us"]):
@@ -106,7 +125,7 @@ SLACK_PACKETS = 64
 PROBE_FRAME_B = 64 + 48 + 14
 """Datagram of the latency probe, with headers of UDP, IPv6 and Ethernet."""
 
-PROBE_FRAMES = {"latency": 2, "latency_tcp": 4}
+PROBE_FRAMES: dict[ProbeWay, int] = {"latency": 2, "latency_tcp": 4}
 """Frames of a probe: question and answer, over TCP each with an acknowledgement."""
 
 
@@ -115,10 +134,10 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
     forward, *reverse = outcome.flows
     if forward.parts:
         return _of_several(forward, mtu_B)
-    results = [forward.gen, *(flow.sink for flow in reverse)]
-    back = [forward.sink, *(flow.gen for flow in reverse)]
+    results: list[EndResult] = [forward.gen, *(flow.sink for flow in reverse)]
+    back: list[EndResult] = [forward.sink, *(flow.gen for flow in reverse)]
     probes = sum(
-        frames * (flow.gen.get(way) or {}).get("sent", 0)
+        frames * (flow.gen.get(way) or SentProbes()).get("sent", 0)
         for flow in outcome.flows
         for way, frames in PROBE_FRAMES.items()
     )
@@ -139,10 +158,15 @@ def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> float | None:
             mosts[way] = (mosts[way][0] + beside[at][0], mosts[way][1] + beside[at][1])
         busier = [max(counts) for counts in zip(*mosts, strict=True)]
         mosts[1] = (mosts[1][0], mosts[1][1] + _cut_by_card(other, mosts[1][1]))
-        for prefix, most in zip(("tx", "rx"), mosts, strict=True):
-            counted = (interface[f"{prefix}_bytes"], interface[f"{prefix}_packets"])
+        sent = (interface["tx_bytes"], interface["tx_packets"])
+        received = (interface["rx_bytes"], interface["rx_packets"])
+        for counted, most in zip((sent, received), mosts, strict=True):
             shares.append(_surplus(counted, most, busier))
     return max(shares)
+
+
+_End = tuple[InterfaceCounts, InterfaceCounts, Sequence[EndResult], Sequence[EndResult]]
+"""Counters of an interface and of the other one, with what is sent and received there."""
 
 
 def _of_several(flow: Direction, mtu_B: int) -> float | None:
@@ -153,8 +177,8 @@ def _of_several(flow: Direction, mtu_B: int) -> float | None:
     known = [one for one in senders if one]
     if receiver is None or len(known) < len(senders):
         return None
-    packets = {"tx_packets": sum(one["tx_packets"] for one in known)}
-    ends = [
+    packets: InterfaceCounts = {"tx_packets": sum(one["tx_packets"] for one in known)}
+    ends: list[_End] = [
         (receiver, packets, [flow.sink], flow.gens),
         *((own, receiver, [gen], [s]) for own, gen, s in zip(known, flow.gens, sinks, strict=True)),
     ]
@@ -165,13 +189,16 @@ def _of_several(flow: Direction, mtu_B: int) -> float | None:
             return None
         cut = _cut_by_card(other, received[1])
         busier = (max(sent[0], received[0]), max(sent[1], received[1]))
-        for way, most in (("tx", sent), ("rx", (received[0], received[1] + cut))):
-            counted = (interface[f"{way}_bytes"], interface[f"{way}_packets"])
-            shares.append(_surplus(counted, most, busier))
+        counted = (interface["tx_bytes"], interface["tx_packets"])
+        shares.append(_surplus(counted, sent, busier))
+        counted = (interface["rx_bytes"], interface["rx_packets"])
+        shares.append(_surplus(counted, (received[0], received[1] + cut), busier))
     return max(shares)
 
 
-def _unsent(outcome: RunOutcome, both: Sequence[dict], beside: int, mtu_B: int) -> float | None:
+def _unsent(
+    outcome: RunOutcome, both: Sequence[InterfaceCounts], beside: int, mtu_B: int
+) -> float | None:
     """Packets that arrived beyond those of the other end, where a sender counts no segments.
 
     A card counts packets as it cuts them, or one for all that it cuts. None if a sender does not
@@ -184,7 +211,7 @@ def _unsent(outcome: RunOutcome, both: Sequence[dict], beside: int, mtu_B: int) 
         if flow is not None:
             if flow.gen.get("losses_unknown"):
                 return None
-            tcps = [stream.get("tcp") or {} for stream in flow.gen["per_stream"]]
+            tcps = [tcp_of(stream) for stream in flow.gen["per_stream"]]
             again_B = sum(tcp.get("bytes_retransmitted") or 0 for tcp in tcps)
             offered_B = max(flow.sink["total_bytes"], flow.gen["total_bytes"] or 0)
             cut += (offered_B + again_B) // segment_B(flow.gen, mtu_B) + 1
@@ -193,22 +220,22 @@ def _unsent(outcome: RunOutcome, both: Sequence[dict], beside: int, mtu_B: int) 
     return max(shares)
 
 
-def _interface(result: dict) -> dict | None:
+def _interface(result: EndResult) -> InterfaceCounts | None:
     """Counts of an end's interface over the whole run; None without them, or after a reset."""
     counts = meter_of(result, "total").get("interface")
     return None if not counts or counts.get("reset") else counts
 
 
-def _cut_by_card(sender: dict, segments: int) -> int:
+def _cut_by_card(sender: InterfaceCounts, segments: int) -> int:
     """Most frames beyond the segments: one for each packet of two or more that the card cuts."""
     packets = sender["tx_packets"]
     return max(0, min(packets, segments - packets))
 
 
-def _most(results: Sequence[dict], mtu_B: int) -> tuple[int, int] | None:
+def _most(results: Sequence[EndResult], mtu_B: int) -> tuple[int, int] | None:
     """Most bytes and packets that the sockets of these results can have sent."""
     total_B = packets = 0
-    for tcp in (stream.get("tcp") or {} for one in results for stream in one["per_stream"]):
+    for tcp in (tcp_of(stream) for one in results for stream in one["per_stream"]):
         segments, sent_B = tcp.get("segs_out"), tcp.get("bytes_sent")
         mss_B = max(1, tcp.get("mss_B") or 1)
         # a kernel that lacks a count reports 0
@@ -362,8 +389,8 @@ def flags_of(
     meters = [
         (name, meter)
         for name, result in outcome.ends()
-        for meter in (result.get("meter") or {}).values()
-        if meter
+        for part in METERS
+        if (meter := meter_of(result, part))
     ]
     if reset := sorted(set(filter(None, itertools.starmap(_reset, meters)))):
         flags[Flag.COUNTER_RESET] = "; ".join(reset)
@@ -407,15 +434,15 @@ def _emulator_fault(emulated: Emulated) -> str | None:
     return "the emulator: " + ", ".join(faults) if faults else None
 
 
-def _reset(name: str, meter: dict) -> str | None:
-    interface = meter.get("interface") or {}
+def _reset(name: str, meter: Meter) -> str | None:
+    interface = meter.get("interface") or InterfaceCounts()
     if not interface.get("reset"):
         return None
     return f"{name}: the counters of {interface['name']} went back, or it was replaced"
 
 
-def _stepped(name: str, meter: dict) -> str | None:
-    clock = meter.get("clock") or {}
+def _stepped(name: str, meter: Meter) -> str | None:
+    clock = meter.get("clock") or HostClock()
     if clock.get("steps"):
         return f"{name}: the clock was set by {clock['step_ns'] / 1e9:+.3f} s"
     duration_ns = meter.get("t1_ns", 0) - meter.get("t0_ns", 0)
@@ -467,17 +494,22 @@ def _stall(intervals: Sequence[Mapping], limit_s: float) -> str | None:
 BUSY_SHARE = 0.8
 """Least busy share of a CPU in the window: an idle one lowers its frequency without harm."""
 
-IDLE = ("idle_us", "iowait_us")
-SPENT = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us", "steal_us", *IDLE)
+IDLE: tuple[ProcessorTime, ...] = ("idle_us", "iowait_us")
+SPENT: tuple[ProcessorTime, ...] = (
+    *("user_us", "nice_us", "system_us", "irq_us", "softirq_us", "steal_us"),
+    *IDLE,
+)
 
 
 def throttling(outcome: RunOutcome) -> dict[str, int | float | None]:
     """Columns: events of throttling, and the largest drop of the frequency of a busy CPU."""
     whole = [cpu.get("throttled") for cpu in _cpus(outcome, "total")]
     changes = [
-        100 * (cpu["frequency_kHz"] / cpu["first_frequency_kHz"] - 1)
+        100 * (last_kHz / first_kHz - 1)
         for cpu in _cpus(outcome, "window")
-        if cpu.get("frequency_kHz") and cpu.get("first_frequency_kHz") and _busy(cpu)
+        if (last_kHz := cpu.get("frequency_kHz"))
+        and (first_kHz := cpu.get("first_frequency_kHz"))
+        and _busy(cpu)
     ]
     return {
         "throttle_events": max((count for count in whole if count is not None), default=None),
@@ -485,12 +517,12 @@ def throttling(outcome: RunOutcome) -> dict[str, int | float | None]:
     }
 
 
-def _cpus(outcome: RunOutcome, part: str) -> Iterator[dict]:
+def _cpus(outcome: RunOutcome, part: MeterPart) -> Iterator[Cpu]:
     for _, result in outcome.ends():
         yield from meter_of(result, part).get("cpu") or ()
 
 
-def _busy(cpu: dict) -> bool:
+def _busy(cpu: Cpu) -> bool:
     spent_us = sum(cpu.get(name) or 0 for name in SPENT)
     idle_us = sum(cpu.get(name) or 0 for name in IDLE)
     return spent_us > 0 and (spent_us - idle_us) / spent_us >= BUSY_SHARE

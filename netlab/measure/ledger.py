@@ -16,10 +16,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from netlab.errors import RunError
+from netlab.files.run_results import (
+    DatagramKey,
+    EndResult,
+    InterfaceCounts,
+    Meter,
+    ReadEnd,
+    SentEnd,
+)
 from netlab.measure.exchange import (
     Direction,
     Emulated,
@@ -27,6 +36,7 @@ from netlab.measure.exchange import (
     datagrams,
     datagrams_of,
     meter_of,
+    tcp_of,
 )
 from netlab.measure.senders import Part
 from netlab.units import ETHERNET_HEADER_B, IPV6_HEADER_B, UDP_HEADER_B
@@ -44,6 +54,14 @@ INTERFACE_SLACK_B = 262_144
 """Allowance for handshakes, neighbour discovery and window probes."""
 
 
+Ends = tuple[SentEnd, ReadEnd]
+TcpBytes = Literal["bytes_acked", "bytes_received"]
+Place = Literal["incoming_cpu", "napi_id"]
+"""Where the kernel received a stream: a CPU, a queue of the card."""
+
+ARRIVED: tuple[DatagramKey, ...] = ("received", "duplicates", "invalid")
+
+
 @dataclass
 class Ledger:
     error_B: int | None = 0
@@ -53,7 +71,7 @@ class Ledger:
 
 
 def audit(
-    flows: list[tuple[dict, dict]],
+    flows: Sequence[Ends],
     *,
     mtu_B: int,
     both: bool,
@@ -80,7 +98,7 @@ def audit(
     return ledger
 
 
-def crossed(gen: dict, sink: dict, cross: Direction | None) -> list[tuple[int, int]]:
+def crossed(gen: SentEnd, sink: ReadEnd, cross: Direction | None) -> list[tuple[int, int]]:
     """Most bytes and packets of cross traffic on the sender's interface, and on the receiver's.
 
     Between the readings of both interfaces, from the nearest samples around them: the datagrams
@@ -88,13 +106,13 @@ def crossed(gen: dict, sink: dict, cross: Direction | None) -> list[tuple[int, i
     """
     if cross is None:
         return [(0, 0), (0, 0)]
-    ends = ((gen, cross.gen), (sink, cross.sink))
+    ends: Sequence[tuple[EndResult, EndResult]] = ((gen, cross.gen), (sink, cross.sink))
     return [
         _crossed(meter_of(streams, "total"), datagram_B(cross.gen), own) for streams, own in ends
     ]
 
 
-def _crossed(meter: dict, size_B: int, own: dict) -> tuple[int, int]:
+def _crossed(meter: Meter, size_B: int, own: EndResult) -> tuple[int, int]:
     t_ns = np.asarray(own["samples"].get("t_ns", ()), np.int64)
     if not size_B or not meter or not t_ns.size:
         return 0, 0
@@ -108,7 +126,7 @@ def _crossed(meter: dict, size_B: int, own: dict) -> tuple[int, int]:
     return packets * (size_B + UDP_HEADERS_MOST_B), packets
 
 
-def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
+def _exact(ledger: Ledger, name: str, gen: SentEnd, sink: ReadEnd) -> None:
     sent = gen["total_bytes"]
     lost_B = datagrams("lost", sink) * datagram_B(gen)
     counts = {
@@ -119,7 +137,7 @@ def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
     }
     for what, count in counts.items():
         if count != sent:
-            ledger.error_B = max(ledger.error_B, abs(count - sent))
+            ledger.error_B = max(ledger.error_B or 0, abs(count - sent))
             and_lost = f", {lost_B} B of them lost" if lost_B else ""
             ledger.problems.append(f"{name}: send() took {sent} B, but {what} {count} B{and_lost}")
     lost, dropped = datagrams("lost", sink), datagrams("socket_drops", sink)
@@ -127,7 +145,7 @@ def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
         ledger.problems.append(f"{name}: {lost} datagrams lost, but {dropped} by the socket alone")
 
 
-def _window(ledger: Ledger, name: str, sink: dict) -> None:
+def _window(ledger: Ledger, name: str, sink: ReadEnd) -> None:
     """Compare the bytes of the window with the samples at its edges, or on either side of them."""
     t_ns = np.asarray(sink["samples"].get("t_ns", ()), np.int64)
     if t_ns.size < 2:
@@ -153,7 +171,7 @@ def _window(ledger: Ledger, name: str, sink: dict) -> None:
         )
 
 
-def datagram_B(gen: dict) -> int:
+def datagram_B(gen: SentEnd) -> int:
     """Bytes of each datagram of a sender; 0 for TCP, and for a tool that prints no total."""
     sent = datagrams("sent", gen)
     return gen["total_bytes"] // sent if sent and gen["total_bytes"] else 0
@@ -171,10 +189,10 @@ def audit_path(ledger: Ledger, outcome: RunOutcome, emulated: Emulated) -> None:
         if not datagrams_of(flow.sink):
             continue
         sent, dropped = datagrams("sent", flow.gen), datagrams("socket_drops", flow.sink)
-        interface = meter_of(flow.gen, "total").get("interface") or {}
+        interface = meter_of(flow.gen, "total").get("interface") or InterfaceCounts()
         if not 0 <= sent - taken <= interface.get("tx_dropped", 0):
             ledger.problems.append(f"the emulator took {taken} of {sent} datagrams sent")
-        arrived = sum(datagrams(name, flow.sink) for name in ("received", "duplicates", "invalid"))
+        arrived = sum(datagrams(name, flow.sink) for name in ARRIVED)
         missing = delivered - arrived - dropped
         # a socket counts what the kernel had joined as one drop
         if missing < 0 or (missing > 0 and not (dropped and flow.sink["receive"] == "gro")):
@@ -220,18 +238,19 @@ def audit_links(ledger: Ledger, emulated: Emulated, *, over_one: bool) -> None:
 _LINKS = ("the first link", "the second link")
 
 
-def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
-    for what, side, key in (
+def _tcp(ledger: Ledger, name: str, gen: SentEnd, sink: ReadEnd) -> None:
+    counts: Sequence[tuple[str, EndResult, TcpBytes]] = (
         ("acknowledged", gen, "bytes_acked"),
         ("received", sink, "bytes_received"),
-    ):
+    )
+    for what, side, key in counts:
         for stream in side["per_stream"]:
-            count = (stream.get("tcp") or {}).get(key)
+            count = tcp_of(stream).get(key)
             if count is None:
                 continue
             over = count - stream["bytes"] - HELLO_B
             if not 0 <= over <= SEQUENCE_SLACK_B:
-                ledger.error_B = max(ledger.error_B, abs(over))
+                ledger.error_B = max(ledger.error_B or 0, abs(over))
                 ledger.problems.append(
                     f"{name}: stream {stream['stream']} carried {stream['bytes']} B, but TCP "
                     f"{what} {count} B"
@@ -240,7 +259,7 @@ def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
 
 def audit_interfaces(
     ledger: Ledger,
-    flows: list[tuple[dict, dict]],
+    flows: Sequence[Ends],
     *,
     mtu_B: int,
     both: bool,
@@ -261,7 +280,7 @@ def audit_interfaces(
         payload = sink["total_bytes"]
         if payload == 0:
             continue
-        again = sum((s.get("tcp") or {}).get("bytes_retransmitted") or 0 for s in gen["per_stream"])
+        again = sum(tcp_of(s).get("bytes_retransmitted") or 0 for s in gen["per_stream"])
         full_B = segment_B(gen, mtu_B)
         offered = max(payload, gen["total_bytes"] or 0)
         segments = offered / full_B + 1
@@ -293,11 +312,11 @@ def audit_interfaces(
             ledger.header_share = max(share, ledger.header_share or share)
 
 
-def segment_B(gen: dict, mtu_B: int) -> int:
+def segment_B(gen: SentEnd, mtu_B: int) -> int:
     """The least payload that full segments or datagrams of a sender carried, B."""
     if size_B := datagram_B(gen):
         return min(mtu_B - 60, size_B)
-    sizes = [(s.get("tcp") or {}).get("mss_B") or mtu_B for s in gen["per_stream"]]
+    sizes = [tcp_of(s).get("mss_B") or mtu_B for s in gen["per_stream"]]
     return max(1, min([mtu_B - 60, *sizes]))
 
 
@@ -310,7 +329,7 @@ def _why(seen: int, payload: int, most: float) -> str:
     return "foreign traffic, or a counter that lies" if seen > most else "a counter that lies"
 
 
-def _counted(result: dict, name: str) -> int | None:
+def _counted(result: EndResult, name: Literal["rx_bytes", "tx_bytes"]) -> int | None:
     interface = meter_of(result, "total").get("interface")
     return None if not interface or interface.get("reset") else interface[name]
 
@@ -334,8 +353,9 @@ class Transfer:
         return self.bytes / self.seconds / 1e6
 
 
-def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
-    for name, result in (("sender", gen), ("sink", sink)):
+def transfer_of(gen: SentEnd, sink: ReadEnd, *, one_clock: bool) -> Transfer:
+    ends: Sequence[tuple[str, EndResult]] = (("sender", gen), ("sink", sink))
+    for name, result in ends:
         if result["status"] != "ok":
             message = f"{name}: {result.get('message') or result['status']}"
             raise RunError(message, reason="peer", code="E-MEASURE-004")
@@ -347,7 +367,7 @@ def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
     # lead of the sink's clock over the gen's: at least, at most
     least_ns, most_ns = sink["t_go_ns"] - gen["t_let_go_ns"], read_ns - sent_ns
     if one_clock:
-        ahead_ns, error_ns = 0, 0
+        ahead_ns, error_ns = 0.0, 0.0
         possible = least_ns <= 0 <= most_ns
     else:
         ahead_ns, error_ns = (least_ns + most_ns) / 2, (most_ns - least_ns) / 2
@@ -386,21 +406,21 @@ def _counters(flows: Iterable[Direction]) -> str | None:
     return json.dumps(counters, sort_keys=True) if counters else None
 
 
-def _card_of_all(gens: Sequence[dict]) -> dict[str, int] | None:
+def _card_of_all(gens: Sequence[EndResult]) -> dict[str, int] | None:
     """Growth of a counter on the cards of all senders."""
     cards = [card for gen in gens if (card := gen.get("card")) is not None]
     names = dict.fromkeys(name for card in cards for name in card)
     return {name: sum(card.get(name, 0) for card in cards) for name in names} if cards else None
 
 
-def _places(flows: Iterable[Direction], key: str) -> list[Counter[int]]:
+def _places(flows: Iterable[Direction], key: Place) -> list[Counter[int]]:
     """For each sink that knows it, the number of streams at each place."""
     sinks = ([stream.get(key) for stream in flow.sink["per_stream"]] for flow in flows)
     counts = (Counter(place for place in places if place is not None) for places in sinks)
     return [counters for counters in counts if counters]
 
 
-def _fewest(flows: Iterable[Direction], key: str) -> int | None:
+def _fewest(flows: Iterable[Direction], key: Place) -> int | None:
     return min((len(counters) for counters in _places(flows, key)), default=None)
 
 

@@ -7,10 +7,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
+from netlab.files.run_results import (
+    EndResult,
+    HostCounts,
+    InterfaceKey,
+    Meter,
+    PhaseName,
+    ProbeWay,
+    Process,
+    ReadEnd,
+    SentEnd,
+    SentProbes,
+    Softnet,
+    StreamEnd,
+    TcpKey,
+    ToolMeter,
+    ZeroCopy,
+)
 from netlab.measure.cross import cross_columns, cross_frames_MBps
 from netlab.measure.exchange import (
     TRACED,
@@ -20,6 +37,8 @@ from netlab.measure.exchange import (
     datagrams,
     datagrams_of,
     meter_of,
+    tcp_of,
+    window_of,
 )
 from netlab.measure.fairness import stream_columns
 from netlab.measure.flags import foreign_load, foreign_traffic, throttling
@@ -67,9 +86,9 @@ class RunSetting:
         return self.datagram_B is not None and self.datagram_B + headers_B <= self.mtu_B
 
 
-def goodput_MBps(sink: dict) -> float | None:
+def goodput_MBps(sink: ReadEnd) -> float | None:
     """Payload per second within the sink's own window; None without a window."""
-    window = sink.get("window") or {}
+    window = window_of(sink)
     duration_ns = (window.get("t1_ns") or 0) - (window.get("t0_ns") or 0)
     return window["bytes"] / duration_ns * 1e3 if duration_ns > 0 else None
 
@@ -162,34 +181,36 @@ def _mean(values: Iterable) -> float | None:
     return _of_known(lambda known: float(np.mean(known)), values)
 
 
-def _tcp(streams: list[dict], name: str) -> list:
-    return [(stream.get("tcp") or {}).get(name) for stream in streams]
+def _tcp(streams: Sequence[StreamEnd], name: TcpKey) -> list[int | None]:
+    return [tcp_of(stream).get(name) for stream in streams]
 
 
-def copied_B(gen: dict) -> int | None:
+def copied_B(gen: SentEnd) -> int | None:
     """Bytes of a sender's zero-copy sends that its kernel copied; None of other sends."""
-    return (gen.get("zerocopy") or {}).get("copied_bytes")
+    return (gen.get("zerocopy") or ZeroCopy()).get("copied_bytes")
 
 
-def packet_B(stream: dict) -> int | None:
+def packet_B(stream: StreamEnd) -> int | None:
     """Full packet of a sender at its end: the MTU of its path, or less where its MSS is."""
-    tcp = stream.get("tcp") or {}
+    tcp = tcp_of(stream)
     path_B, mss_B = tcp.get("pmtu_B") or 0, tcp.get("mss_B") or 0
     return int(full_packet_B(path_B, mss_B)) if path_B and mss_B else None
 
 
-def _share(streams: list[dict], part: str, whole_us: list) -> float | None:
+def _share(streams: Sequence[StreamEnd], part: TcpKey, whole_us: list) -> float | None:
     pairs = zip(_tcp(streams, part), whole_us, strict=True)
     return _mean(value / whole for value, whole in pairs if value is not None and (whole or 0) > 0)
 
 
-def _sampled_share(streams: list[dict], part: str) -> float | None:
+def _sampled_share(
+    streams: Sequence[StreamEnd], part: Literal["idle_us", "closed_us"]
+) -> float | None:
     """Share of the time that the samples of a window cover, mean of streams."""
     times = [(stream.get(part), stream.get("sampled_us")) for stream in streams]
-    return _mean(part_us / whole_us for part_us, whole_us in times if whole_us)
+    return _mean((part_us or 0) / whole_us for part_us, whole_us in times if whole_us)
 
 
-def _waited_share(result: dict) -> float | None:
+def _waited_share(result: EndResult) -> float | None:
     """Share of a run that the threads of an end waited for a CPU; None of another tool."""
     waited_us, threads = result.get("waited_us"), result.get("threads")
     span_us = ((result.get("t_last_byte_ns") or 0) - (result.get("t_go_ns") or 0)) / 1e3
@@ -198,9 +219,9 @@ def _waited_share(result: dict) -> float | None:
     )
 
 
-def _cpu(meter: dict | None) -> dict[str, float | None]:
+def _cpu(meter: Meter) -> dict[str, float | None]:
     """Busy, softirq and steal shares of all cores and the busiest core's busy share, in %."""
-    cores = (meter or {}).get("cpu") or []
+    cores = meter.get("cpu") or []
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     spent = np.array([[core.get(f"{name}_us") or 0 for name in names] for core in cores], float)
     if spent.size == 0 or spent.sum() == 0:
@@ -234,18 +255,18 @@ def _foreign_percent(
     return max(max(0.0, 100 * (cpu["work_us"] - own) / cpu["total_us"]) for cpu, own in shares)
 
 
-def others_load(meter: dict, ours_us: float) -> dict[str, float | None]:
+def others_load(meter: Meter, ours_us: float) -> dict[str, float | None]:
     cpu = _cpu(meter)
     foreign = _foreign_percent([cpu], [ours_us], one_machine=True, emulator_us=0.0)
     return {"steal_percent": cpu["steal"], "foreign_cpu_percent": foreign}
 
 
-def own_us(meter: dict | None) -> float:
-    process = (meter or {}).get("process") or {}
+def own_us(meter: HostCounts) -> float:
+    process = meter.get("process") or Process()
     return (process.get("user_us") or 0) + (process.get("system_us") or 0)
 
 
-def _interfaces(meters: Sequence[dict], *names: str) -> int | None:
+def _interfaces(meters: Sequence[Meter], *names: InterfaceKey) -> int | None:
     cards = [meter.get("interface") for meter in meters]
     return _of_known(sum, [interface[name] for interface in cards if interface for name in names])
 
@@ -261,7 +282,9 @@ def _timed(flow: Direction, one_clock: bool) -> tuple[float | None, float | None
     return goodput_MBps(flow.sink), window_s, None
 
 
-def _rate(meters: Sequence[dict], name: str, one_machine: bool) -> float | None:
+def _rate(
+    meters: Sequence[Meter], name: Literal["interrupts", "context_switches"], one_machine: bool
+) -> float | None:
     rates = []
     for meter in meters:
         duration_ns = (meter.get("t1_ns") or 0) - (meter.get("t0_ns") or 0)
@@ -311,7 +334,7 @@ def record(
     # of another tool only the CPU time of its whole life is known
     whole_cpu = whole if flows[0].gen.get("own_cpu_whole") else in_window
     *sender_cpus, receiver_cpu = cpus
-    softnet = [(meter.get("softnet") or {}).get("dropped") for meter in whole]
+    softnet = [(meter.get("softnet") or Softnet()).get("dropped") for meter in whole]
     policy = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
     policy |= {part.host: part.gen.get("policy") for part in flows[0].parts[1:]}
     engines = [
@@ -330,7 +353,7 @@ def record(
             emulator_us = emulated.cpu_us(whole_cpu[-1]["t0_ns"], whole_cpu[-1]["t1_ns"])
         foreign_percent = _foreign_percent(
             [_cpu(meter) for meter in whole_cpu],
-            [own_us(meter) + meter.get("controller_us", 0) for meter in whole_cpu],
+            [own_us(meter) + cast(ToolMeter, meter).get("controller_us", 0) for meter in whole_cpu],
             setting.one_machine,
             emulator_us,
         )
@@ -434,7 +457,7 @@ def _payload_of(setting: RunSetting, flow: Direction) -> float:
 
 def _goodputs_MBps(flow: Direction) -> list[float]:
     """Goodput of each stream of a direction in its window; empty without a window."""
-    window = flow.sink.get("window") or {}
+    window = window_of(flow.sink)
     window_ns = (window.get("t1_ns") or 0) - (window.get("t0_ns") or 0)
     streams = flow.sink["per_stream"] if window_ns > 0 else ()
     return [(stream.get("window_bytes") or 0) / window_ns * 1e3 for stream in streams]
@@ -471,7 +494,7 @@ def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
         window = flow.sink.get("window") or {"t0_ns": 0, "t1_ns": 0}
         inside = (t_ns[:-1] >= window["t0_ns"]) & (t_ns[1:] <= window["t1_ns"])
         edges_s = (t_ns - flow.sink["t_go_ns"]) / 1e9
-        columns = {"t_s": edges_s[1:], "interval_s": np.diff(t_ns) / 1e9}
+        columns: dict[str, np.ndarray] = {"t_s": edges_s[1:], "interval_s": np.diff(t_ns) / 1e9}
         columns |= {"bytes": np.diff(counts, axis=1), "in_window": inside}
         columns |= _rtts_over(flow.gen, edges_s)
         parts.append(_by_stream(run_id, name, range(len(counts)), **columns))
@@ -493,10 +516,11 @@ def _by_stream(run_id: str, direction: str, streams: Sequence[int], **columns: n
 
 
 MINUTE_US = 60e6
-PHASES = ("idle", "loaded", "after")
+PHASES: tuple[PhaseName, ...] = ("idle", "loaded", "after")
+WAYS: tuple[ProbeWay, ...] = ("latency", "latency_tcp")
 
 
-def _phase(probes: Sequence[dict], name: str) -> tuple[np.ndarray, int, int]:
+def _phase(probes: Sequence[SentProbes], name: PhaseName) -> tuple[np.ndarray, int, int]:
     """RTTs of a phase in us, probes sent, and answers out of order; of all directions."""
     phases = [probe[name] for probe in probes]
     rtts_us = [rtt_us for phase in phases for rtt_us in phase["rtt_us"] if rtt_us is not None]
@@ -508,11 +532,11 @@ def _percentile(rtts_us: np.ndarray, percent: float) -> float | None:
     return float(np.percentile(rtts_us, percent)) if rtts_us.size else None
 
 
-def _probes(flows: Sequence[Direction], way: str) -> list[dict]:
+def _probes(flows: Sequence[Direction], way: ProbeWay) -> list[SentProbes]:
     return [probe for flow in flows if (probe := flow.gen.get(way))]
 
 
-def _one_way(probe: dict) -> dict[str, np.ndarray]:
+def _one_way(probe: SentProbes) -> dict[str, np.ndarray]:
     """Times of each probe there and back in us, by phase.
 
     The clocks of two hosts differ. Of the fastest round trip before the streams, and of the one
@@ -532,14 +556,14 @@ def _one_way(probe: dict) -> dict[str, np.ndarray]:
     if not clocks:
         return {}
     at_ns, ahead_us = np.array(clocks, float).T
-    ways = {}
+    ways: dict[str, np.ndarray] = {}
     for name, (t_ns, there_us, rtt_us) in phases.items():
         there_us = there_us - np.interp(t_ns, at_ns, ahead_us)
         ways[name] = np.array([there_us, rtt_us - there_us])
     return ways
 
 
-def _added_one_way(probes: Sequence[dict]) -> dict[str, float]:
+def _added_one_way(probes: Sequence[SentProbes]) -> dict[str, float]:
     """What the load adds to each way, and the error that the exchanges before and after leave."""
     made = [ways for probe in probes if (ways := _one_way(probe))]
     if not made:
@@ -593,7 +617,7 @@ def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | str |
     }
 
 
-def _rtts_over(gen: dict, edges_s: np.ndarray) -> dict[str, np.ndarray]:
+def _rtts_over(gen: SentEnd, edges_s: np.ndarray) -> dict[str, np.ndarray]:
     """Percentiles of the probes sent between each two times since the start; NaN without any."""
     parts = [np.empty(0)] * (len(edges_s) - 1)
     if probe := gen.get("latency"):
@@ -608,7 +632,7 @@ def _rtts_over(gen: dict, edges_s: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _clock_was_set(flows: Sequence[Direction], way: str) -> bool:
+def _clock_was_set(flows: Sequence[Direction], way: ProbeWay) -> bool:
     """True if an end saw a step, after which answers had no RTT for a second."""
     probes = [probe for flow in flows for end in (flow.gen, flow.sink) if (probe := end.get(way))]
     return any(probe["clock_steps"] for probe in probes)
@@ -616,7 +640,7 @@ def _clock_was_set(flows: Sequence[Direction], way: str) -> bool:
 
 def probe_fault(flows: Sequence[Direction]) -> str:
     """Reason why the figures of the probe are missing or incomplete; empty without one."""
-    for way in ("latency", "latency_tcp"):
+    for way in WAYS:
         probes = _probes(flows, way)
         if _clock_was_set(flows, way):
             return "latency probe: the clock was set, and probes of that time have no RTT"

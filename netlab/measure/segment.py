@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from netlab.measure.exchange import Request, RunEnd, measure
+from netlab.measure.exchange import Request, RunEnd, measure, tcp_of
 
 TIMESTAMPS = 1
 """Bit of TCP_INFO's options: each segment has 12 B of timestamps."""
@@ -122,7 +122,7 @@ class _Probe:
         )
         flow = measure(self._sender, self._receiver, request).flows[0]
         stream = flow.gen["per_stream"][0]
-        tcp = stream.get("tcp") or {}
+        tcp = tcp_of(stream)
         if not self.mss_B:
             self.mss_B, self.rtt_us = stream["mss_B"], tcp.get("rtt_us") or 0
             self.headers_B += 12 if (tcp.get("options") or 0) & TIMESTAMPS else 0

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, cast
 
 import numpy as np
 
-STREAM_TIMES = ("t_first_ns", "t_last_ns", "t_end_ns")
+from netlab.files.run_results import ReadEnd, SentEnd
+
+STREAM_TIMES: tuple[Literal["t_first_ns", "t_last_ns", "t_end_ns"], ...] = (
+    "t_first_ns",
+    "t_last_ns",
+    "t_end_ns",
+)
 
 
 @dataclass(frozen=True)
@@ -15,12 +22,12 @@ class Part:
     """Streams of a direction that one host sends: its report, and the sink's of them alone."""
 
     host: str
-    gen: dict
-    sink: dict
+    gen: SentEnd
+    sink: ReadEnd
     streams: tuple[int, ...]
 
     @classmethod
-    def of(cls, host: str, gen: dict, sink: dict, streams: tuple[int, ...]) -> Part:
+    def of(cls, host: str, gen: SentEnd, sink: ReadEnd, streams: tuple[int, ...]) -> Part:
         rows = [sink["per_stream"][stream] for stream in streams]
         samples, window = sink["samples"], sink.get("window")
         counts = np.asarray(samples["bytes"], np.int64).reshape(len(sink["per_stream"]), -1)
@@ -33,10 +40,10 @@ class Part:
             "window": window and {**window, "bytes": sum(row["window_bytes"] for row in rows)},
             "meter": None,  # of all senders
         }
-        return cls(host, gen, {**sink, **own}, streams)
+        return cls(host, gen, cast(ReadEnd, {**sink, **own}), streams)
 
 
-def joined(parts: Sequence[Part]) -> dict:
+def joined(parts: Sequence[Part]) -> SentEnd:
     """The streams of all parts as the report of one sender, without what is of a host.
 
     Each host has its own clock. Times are those of the first one's, where all start at once.
@@ -53,7 +60,7 @@ def joined(parts: Sequence[Part]) -> dict:
     if window is not None:
         window = {**window, "bytes": sum(gen["window"]["bytes"] for gen in gens)}
     sums = {name: sum(gen[name] for gen in gens) for name in ("total_bytes", "interval_sum_bytes")}
-    return {
+    of_all = {
         **first,
         **{name: failed.gen.get(name) for name in ("status", "code", "message")},
         **sums,
@@ -62,3 +69,4 @@ def joined(parts: Sequence[Part]) -> dict:
         "per_stream": [rows[stream] for stream in sorted(rows)],
         **dict.fromkeys(("meter", "others", "card", "trace", "zerocopy")),
     }
+    return cast(SentEnd, of_all)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from netlab.analysis import trust
 from netlab.experiment.trial import side_of
+from netlab.files.run_results import ToolMeter
 from netlab.generators.remote_process import difference, snapshot
 from netlab.hosts.path import ping, together
 from netlab.lab.topology import RECEIVER, SENDER
@@ -90,7 +91,7 @@ def calibrate_emulator(plan: EmulatorPlan, *, progress: Callable[[dict], None]) 
 def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
     ends = [side_of(endpoint) for endpoint in path.endpoints.values()]
 
-    def metered() -> tuple[dict, list[dict]]:
+    def metered() -> tuple[dict, list[ToolMeter]]:
         before = [snapshot(end) for end in ends]
         pings = _ping(path, plan)
         after = [snapshot(end) for end in ends]
@@ -99,7 +100,7 @@ def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
     assert path.emulation is not None  # every path of this calibration is emulated
     (pings, meters), emulated = path.emulation.around(path.group, metered)
     # Both ends are on one machine, so each meter has all its processors.
-    spent_us = sum(own_us(meter) for meter in meters)
+    spent_us = sum(map(own_us, meters), 0.0)
     spent_us += emulated.cpu_us(meters[0]["t0_ns"], meters[0]["t1_ns"])
     load = others_load(meters[0], spent_us)
     disturbance = interference(load) or ""

@@ -11,7 +11,7 @@ from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.trial import core_run, link_MBps, measured, run_of, setting_of
 from netlab.generators import TrialResult
-from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome
+from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome, meter_of, window_of
 from netlab.results.flags import Flag
 from netlab.search.autotune.candidates import (
     ENGINE_WORDS,
@@ -168,8 +168,8 @@ def cpu_s_per_GB(outcome: RunOutcome, one_machine: bool) -> float | None:
     once if both ends are on one machine.
     """
     forward = outcome.flows[0]
-    meters = [(end.get("meter") or {}).get("window") or {} for end in (forward.gen, forward.sink)]
-    moved_B = sum((flow.sink.get("window") or {}).get("bytes") or 0 for flow in outcome.flows)
+    meters = [meter_of(forward.gen, "window"), meter_of(forward.sink, "window")]
+    moved_B = sum(window_of(flow.sink).get("bytes") or 0 for flow in outcome.flows)
     if not all(meters) or not moved_B:
         return None
     interrupts_us = [
