@@ -33,6 +33,7 @@ from netlab.analysis.trust import counted, machines
 from netlab.errors import check
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
+from netlab.study import OWN
 from netlab.study.base import dealt
 from netlab.study.factors import level_text
 from netlab.units import arrows, listed
@@ -385,7 +386,6 @@ def _changes(cases: list, level: float) -> tuple[Ratio, Interval]:
 # Every generator is compared with a reference, netlab's own where it was measured. All comparisons
 # of a study are one family of :func:`netlab.analysis.compare.compare_pairs`.
 
-OWN = "netlab"
 BOUND_PERCENT = 2.0
 """Default bound of *the same*."""
 

@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis import cells, printed
-from netlab.analysis.cells import CELL_KEYS, LEVELS, usable
+from netlab.analysis.cells import CELL_KEYS, LEAST, LEVELS, usable
 from netlab.errors import BadInput, require
 from netlab.study.factors import level_text
 
-FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
+STEP_FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
 """Factors that can be compared. ``direction`` compares <-> with -> from the same sender, ``sender``
 the two ends of a path as senders; both over the same path."""
 
 STEP = ("factor", "from_level", "to_level")
 EFFECT_COLUMNS = (*STEP, "group", *LEVELS, "ratio", "low", "high", "n_from", "n_to")
 
-COMMON_ROUNDS = 3
+COMMON_ROUNDS = LEAST
 """Fewest common rounds from which a ratio takes its interval."""
 
 FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
@@ -150,8 +150,8 @@ def steps(
     values: Sequence[str] = ("goodput_MBps",),
 ) -> Iterator[tuple[dict, pd.DataFrame, pd.DataFrame]]:
     """Yield name and context of each step of a factor, and the runs on both sides, by round."""
-    further = printed.names(runs) if factor not in FACTORS else []
-    require(factor, (*FACTORS, *further), key="factor", code="E-ANALYSIS-006")
+    further = printed.names(runs) if factor not in STEP_FACTORS else []
+    require(factor, (*STEP_FACTORS, *further), key="factor", code="E-ANALYSIS-006")
     if further:
         level = printed.column(runs, factor)
         runs = runs.assign(**{factor: level, "factors": printed.without(runs, factor)})

@@ -16,7 +16,7 @@ from netlab.results.flags import PAGE
 from netlab.study import Study
 
 if TYPE_CHECKING:
-    from netlab.experiment.campaign import Campaign
+    from netlab.experiment.campaign import CampaignOutcome
     from netlab.experiment.progress import Progress
 
 
@@ -27,7 +27,7 @@ def run(study: Study, results: Path | None, outer: dict[str, str]) -> None:
     sys.exit(code)
 
 
-def exit_code(campaign: Campaign) -> int:
+def exit_code(campaign: CampaignOutcome) -> int:
     """0 if every cell has a valid run; else say on standard error which has none, and why.
 
     1 if all runs of a cell failed, 4 if they were disturbed or are still to come.
@@ -46,7 +46,7 @@ def exit_code(campaign: Campaign) -> int:
     return 1 if failed.any() else guard.BELOW_GATE
 
 
-def summary(campaign: Campaign) -> str:
+def summary(campaign: CampaignOutcome) -> str:
     """One line about a campaign: numbers of runs, and the first that failed."""
     return (
         f"{campaign.measured} runs measured in {campaign.visits} visits, "
@@ -57,7 +57,7 @@ def summary(campaign: Campaign) -> str:
 
 def measure(
     loaded: Study, results: Path | None, outer: Mapping[str, str], shown: Progress | None = None
-) -> Campaign:
+) -> CampaignOutcome:
     """Measure a study, and note what was measured, in a display of its own if there is none."""
     # what a visit needs is imported while this process makes the lab
     needed = "netlab.face.block, netlab.face.study, netlab.notebooks.parameters"
@@ -75,7 +75,7 @@ def measure(
     return campaign
 
 
-def _notes(loaded: Study, campaign: Campaign) -> Iterator[str]:
+def _notes(loaded: Study, campaign: CampaignOutcome) -> Iterator[str]:
     yield summary(campaign)
     if campaign.flags:
         yield f"runs by flag: {campaign.flags}; {PAGE} says what to do about each"

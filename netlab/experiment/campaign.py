@@ -63,7 +63,7 @@ SILENCE_S = 240.0
 
 
 @dataclass(frozen=True)
-class Campaign:
+class CampaignOutcome:
     study: Study
     directory: Path
     visits: int
@@ -88,7 +88,7 @@ def run_study(
     outer: Mapping[str, object] | None = None,
     watcher: Watcher | None = None,
     kernel: Kernel | None = None,
-) -> Campaign:
+) -> CampaignOutcome:
     """Measure every run of a study that has no valid record yet."""
     levels = chosen_outer(study, outer or {})
     directory = (directory or paths.results_dir(study.name)).absolute()
@@ -177,7 +177,7 @@ class Rounds(ABC):
         self.out_of_time = False
         self.waited_s = 0.0
 
-    def measure(self) -> Campaign:
+    def measure(self) -> CampaignOutcome:
         """Make all rounds; looks in between decide how long to go on."""
         study, planned, at = self.study, self.rounds, self.looks_after
         kept = len(self.record.kept)
@@ -218,7 +218,7 @@ class Rounds(ABC):
                 )
         runs = self.record.store.runs()
         without = runs["goodput_MBps"].isna() | failed(runs)
-        return Campaign(
+        return CampaignOutcome(
             study,
             self.record.directory,
             self.visits,

@@ -23,7 +23,7 @@ from netlab.hosts.path import PathCheck, probe_path
 from netlab.hosts.stack import InterfaceStack
 from netlab.measure.bottleneck import ONE_SLAVE, bottleneck
 from netlab.measure.exchange import Cross, Emulated, Request, RunEnd, RunOutcome, measure
-from netlab.measure.flags import LIMITS, flags_of, foreign_load
+from netlab.measure.flags import DEFAULT_NOISE, flags_of, foreign_load
 from netlab.measure.ledger import (
     audit,
     audit_links,
@@ -295,7 +295,7 @@ def measured(
     endpoints: Iterable[Endpoint],
     run_id: str,
     emulation: Emulation | None = None,
-    noise: Noise = LIMITS,
+    noise: Noise = DEFAULT_NOISE,
     named: Callable[[TrialResult], dict] = lambda result: {},
 ) -> Measurement:
     if emulation is None:

@@ -363,7 +363,7 @@ class Results(StoredResults):
     @property
     def answer(self) -> Sentence:
         """The highest goodput in each direction, in a sentence."""
-        return self._front.measured(self.measured)
+        return self._front.highest_goodput(self.measured)
 
     @property
     def headline(self) -> Answer:

@@ -166,9 +166,9 @@ def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
                     code="E-FLEET-036",
                 )
             if measure is None:
-                from netlab.fleet import measured  # takes a second to import
+                from netlab.fleet import job_visit  # takes a second to import
 
-                measure = measured.measure_job
+                measure = job_visit.measure_job
             for job in [plan.job(arguments.pair, visit) for visit in arguments.visits]:
                 if not plan.is_done(job):
                     run_job(plan, job, measure)

@@ -26,14 +26,14 @@ from netlab.lab.reaper import PREFIX, SEARCH_PATH, cpu_hierarchies
 
 TaskGroupKind = Literal["shared", "lab", "session"]
 SHARED: TaskGroupKind = "shared"
-OWN: TaskGroupKind = "lab"
+OWN_GROUP: TaskGroupKind = "lab"
 APART: TaskGroupKind = "session"
-"""`SHARED`: all are in the group that netlab is in. `OWN`: the lab has one of its own. `APART`:
-each session is one, and this machine permits no change of that."""
+"""`SHARED`: all are in the group that netlab is in. `OWN_GROUP`: the lab has one of its own.
+`APART`: each session is one, and this machine permits no change of that."""
 
 IN_WORDS = {
     SHARED: "in one task group, netlab's",
-    OWN: "in one task group, the lab's own",
+    OWN_GROUP: "in one task group, the lab's own",
     APART: "each session in a task group of its own",
 }
 
@@ -97,7 +97,7 @@ def in_task_group(state: Path) -> tuple[str, ...]:
 
 
 def task_group_kind(state: Path) -> TaskGroupKind:
-    return OWN if (state / LINK).exists() else own_task_group().kind
+    return OWN_GROUP if (state / LINK).exists() else own_task_group().kind
 
 
 def _read(path: Path) -> str:

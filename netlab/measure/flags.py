@@ -307,7 +307,7 @@ def _held_s(row: dict, ceiling_Bps: float) -> float:
     return min(recovery_s, buffers_B / ceiling_Bps) if bounded else recovery_s
 
 
-LIMITS = Noise()
+DEFAULT_NOISE = Noise()
 """Of all cores, in the window: above it, other processes affect the figure."""
 
 DRIFT_PPM = 1000.0
@@ -338,7 +338,7 @@ def flags_of(
     intervals: Sequence[Mapping],
     timing: Timing,
     emulated: Emulated | None = None,
-    noise: Noise = LIMITS,
+    noise: Noise = DEFAULT_NOISE,
     largest: str = "",
     surplus: Sequence[str] = (),
     step: Unsteady | None = None,
@@ -401,7 +401,7 @@ def flags_of(
     return flags
 
 
-def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | None:
+def interference(row: dict, noise: Noise = DEFAULT_NOISE, largest: str = "") -> str | None:
     """Describe steal, foreign load, foreign traffic and throttling above the limits, if any."""
     reasons = []
     if (row["steal_percent"] or 0) > noise.steal_percent:

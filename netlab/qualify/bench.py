@@ -25,7 +25,7 @@ from netlab.results.store import ids, read_log
 from netlab.study import OWN as NETLAB
 from netlab.study import Study
 from netlab.study.factors import Engine, Receive, Send
-from netlab.study.groups import LIMITS, sends_datagrams
+from netlab.study.groups import TOOL_LIMITS, sends_datagrams
 from netlab.units import KIB, MIB, size
 
 GENSINK, PLAIN = "gensink", "plain"
@@ -119,7 +119,7 @@ class Matrix:
     seed: int = 2003
 
     def streams_of(self, contender: str) -> list[int]:
-        most = LIMITS[contender].streams if contender not in OWN_CONTENDERS else None
+        most = TOOL_LIMITS[contender].streams if contender not in OWN_CONTENDERS else None
         return [count for count in self.streams if most is None or count <= most]
 
     def variants(self, contender: str, mode: Mode) -> list[Variant]:

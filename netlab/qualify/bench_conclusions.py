@@ -25,7 +25,7 @@ from netlab.qualify.bench_ratios import (
 )
 from netlab.results.store import Store
 from netlab.study import Study
-from netlab.study.groups import LIMITS
+from netlab.study.groups import TOOL_LIMITS
 
 _HEADS = {
     "mtu_B": "MTU",
@@ -136,8 +136,8 @@ class Conclusions:
                 for contender, part in failed.groupby("contender")
             ]
             parts.append(f"{len(failed)} of {len(samples)} transfers failed: {'; '.join(counts)}.")
-        for name in sorted(self.versions.keys() & LIMITS.keys()):
-            most = LIMITS[name].streams
+        for name in sorted(self.versions.keys() & TOOL_LIMITS.keys()):
+            most = TOOL_LIMITS[name].streams
             if most is not None and max(self.study.streams) > most:
                 parts.append(f"Left out: {name} with more than {most} streams.")
         return " ".join(parts)

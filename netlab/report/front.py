@@ -82,7 +82,7 @@ def panel(m: Measured, group: str) -> Chart:
 # The answer of a notebook in one computed sentence.
 
 
-def measured(m: Measured) -> Sentence:
+def highest_goodput(m: Measured) -> Sentence:
     """The highest goodput in each direction, and where it was reached."""
     return Sentence(best(m))
 

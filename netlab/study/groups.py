@@ -285,7 +285,7 @@ class Limits:
     its margin, and half a second where it measures whole seconds only; measured on two CPUs."""
 
 
-LIMITS = {
+TOOL_LIMITS = {
     "iperf3": Limits(
         streams=128, record_length_B=1 << 20, buffer_at_each_end=False, sends=("copy", "sendfile")
     ),
@@ -299,8 +299,8 @@ LIMITS = {
 
 def limits_of(generator: str) -> Limits:
     """Limits of a tool of netlab's, or of a wing's."""
-    if generator in LIMITS:
-        return LIMITS[generator]
+    if generator in TOOL_LIMITS:
+        return TOOL_LIMITS[generator]
     limits: Limits = wings.load(wings.generators()[generator]).limits
     return limits
 

@@ -9,7 +9,7 @@ import synthetic
 
 from netlab.cli.guard import BELOW_GATE
 from netlab.cli.measuring import exit_code
-from netlab.experiment.campaign import Campaign
+from netlab.experiment.campaign import CampaignOutcome
 from netlab.study.file import freeze
 
 BUSY = {"flags": "interference", "message": "foreign CPU load 40 %"}
@@ -39,6 +39,6 @@ def test_a_cell_without_a_valid_run_ends_a_campaign_with_4_or_1(tmp_path, capsys
     synthetic.store_of(tmp_path / "results", study, runs)
     freeze(study, tmp_path / "results")
     without = tuple(f"cell of {streams}: a reason" for streams in spoil)
-    campaign = Campaign(study, tmp_path / "results", 1, 2, 0, empty_cells=without)
+    campaign = CampaignOutcome(study, tmp_path / "results", 1, 2, 0, empty_cells=without)
     assert exit_code(campaign) == code
     assert ("no valid run, the first is cell of 1" in capsys.readouterr().err) == (code > 0)

@@ -72,9 +72,9 @@ def test_each_host_has_its_own_name_and_home_and_no_open_port(hosts, lab):
 def test_the_hosts_of_a_lab_share_a_task_group(hosts, lab):
     groups = {host.run(("cat", "/proc/self/cgroup")).stdout for host in hosts.values()}
     assert len(groups) == 1
-    assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == sshd.OWN)
+    assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == sshd.OWN_GROUP)
     if sshd.own_task_group().hierarchy is not None:
-        assert lab.task_group == sshd.OWN
+        assert lab.task_group == sshd.OWN_GROUP
     same = subprocess.run(
         lab.inside("a", ("cat", "/proc/self/cgroup")), capture_output=True, text=True, check=True
     )

@@ -102,7 +102,7 @@ def test_a_group_weighs_as_much_as_the_sessions_it_takes_the_place_of(state, tmp
     sshd.make_task_group(state, 3)
     assert (hierarchy / "nlab-lab1" / "cpu.shares").read_text() == "3072"
     assert not (hierarchy / "nlab-lab1" / "cpu.weight").exists()
-    assert sshd.task_group_kind(state) == sshd.OWN
+    assert sshd.task_group_kind(state) == sshd.OWN_GROUP
 
     said = subprocess.run((*sshd.in_task_group(state), "echo", "a b", "$c"), capture_output=True)
     assert said.stdout == b"a b $c\n"

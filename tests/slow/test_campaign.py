@@ -6,7 +6,7 @@ import synthetic
 
 from netlab.cli.measuring import _notes, summary
 from netlab.experiment.campaign import (
-    Campaign,
+    CampaignOutcome,
     empty_cells,
     first_reason,
 )
@@ -42,12 +42,13 @@ def test_the_summary_names_the_first_failed_run_and_its_reason(tmp_path):
     failed = runs.loc[3:4]
     assert first_reason(failed.loc[4:]) == f"{runs.loc[4, 'run_id']}: lost_host"
     said = f"{runs.loc[3, 'run_id']}: sender: connection reset by peer"
-    done = Campaign(study, tmp_path, 7, 420, 0, failed=2, first_failed=first_reason(failed))
+    done = CampaignOutcome(study, tmp_path, 7, 420, 0, failed=2, first_failed=first_reason(failed))
     counts = "420 runs measured in 7 visits, 0 kept from before; 2 failed, 0 flagged"
     assert summary(done) == f"{counts}; the first failed run is {said}"
-    flagged = Campaign(study, tmp_path, 7, 420, 0, flagged=3, flags="stalled 3")
+    flagged = CampaignOutcome(study, tmp_path, 7, 420, 0, flagged=3, flags="stalled 3")
     assert "runs by flag: stalled 3; netlab guide flags says what to do about each" in list(
         _notes(study, flagged)
     )
-    assert list(_notes(study, Campaign(study, tmp_path, 7, 420, 0)))[1:] == []
-    assert summary(Campaign(study, tmp_path, 7, 420, 0)) == counts.replace("2 failed", "0 failed")
+    fine = CampaignOutcome(study, tmp_path, 7, 420, 0)
+    assert list(_notes(study, fine)) == [summary(fine)]
+    assert summary(fine) == counts.replace("2 failed", "0 failed")
