@@ -37,6 +37,7 @@ from netlab.analysis.effects import (
 )
 from netlab.analysis.effects import SAME as SAME
 from netlab.errors import NetlabError, check
+from netlab.results.flags import counted_flags
 
 # Match the cells of two sets of runs: which columns identify a cell, and which runs it has.
 
@@ -271,6 +272,11 @@ class _Matched:
     shared: int
 
 
+def _flags_of(runs: pd.DataFrame) -> str:
+    flags = counted_flags(runs["flags"])
+    return f"; flagged {flags}" if flags else ""
+
+
 def _matched(a: pd.DataFrame, label: str, against: OtherRuns, by: str, name: str) -> _Matched:
     b, shared = against.runs, 0
     if against.one_store:  # comparing a record with itself has no information
@@ -289,7 +295,7 @@ def _matched(a: pd.DataFrame, label: str, against: OtherRuns, by: str, name: str
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
         named = [
-            f"{one or letter} ({len(usable(runs))} of {len(runs)} runs valid)"
+            f"{one or letter} ({len(usable(runs))} of {len(runs)} runs valid{_flags_of(runs)})"
             for one, letter, runs in ((label, "A", a), (against.label, name, b))
         ]
         why = f"; {shared} count on both and are left out" if shared else ""

@@ -16,6 +16,7 @@ from netlab.experiment.conditions import rebuild
 from netlab.files import paths
 from netlab.results import store
 from netlab.results.conditions import left_out
+from netlab.results.flags import PAGE, counted_flags
 from netlab.results.store import (
     CampaignSummary,
     Pruning,
@@ -103,6 +104,8 @@ def _shown(directory: Path, one: CampaignSummary) -> Iterator[tuple[str, object]
     yield from (("campaign", one.campaign), ("results", directory), ("started", one.started_at))
     yield from (("study", one.study), ("study digest", one.study_digest))
     yield "runs", f"{one.runs}, of which {one.valid} valid"
+    if flags := counted_flags(Store(directory).made_by(one.campaign)["flags"]):
+        yield "flags", f"{flags}; {PAGE} says what to do about each"
     yield "superseded", one.superseded
     yield "size", _size(one.size_B)
     if one.log is None:

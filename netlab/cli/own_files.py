@@ -14,6 +14,7 @@ from netlab.cli import options
 from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 from netlab.files.writing import json_text
+from netlab.results.flags import known_flag
 from netlab.study.file import as_markdown, json_schema
 
 OUTSIDE = ("PROTOCOL.md", "CONTRIBUTING.md")
@@ -23,13 +24,15 @@ OUTSIDE = ("PROTOCOL.md", "CONTRIBUTING.md")
 def guide(page: str) -> None:
     files = [*paths.own_file("guide.md").parent.glob("*.md"), *map(paths.own_file, OUTSIDE)]
     pages = {file.stem.lower(): file for file in files}
-    file = pages.get(page.lower().removesuffix(".md"))
+    flag = known_flag(page.lower())
+    file = pages["flags"] if flag else pages.get(page.lower().removesuffix(".md"))
     if file is None:
         known = ", ".join(sorted(pages))
         raise BadInput(f"no such page; there are {known}", value=page, code="E-CLI-034")
     console = Console()
+    shown = flag.as_markdown() if flag else file.read_text(encoding="utf-8")
     with console.capture() as text:
-        console.print(Markdown(file.read_text(encoding="utf-8"), hyperlinks=False))
+        console.print(Markdown(shown, hyperlinks=False))
     click.echo_via_pager(text.get())
 
 

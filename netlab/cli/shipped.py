@@ -14,7 +14,8 @@ from netlab.cli.main import main
 def guide_command() -> None:
     """Show a PAGE of the documentation: guide, report, columns, study, ... Default: guide.
 
-    The guide lists the pages. `make docs` in a checkout builds all of them, with the API, as HTML.
+    The guide lists the pages. The name of a flag, as `netlab guide stalled`, shows its meaning and
+    what to do. `make docs` in a checkout builds all of them, with the API, as HTML.
     """
 
 

@@ -61,6 +61,15 @@ class Flag(StrEnum):
         flag.detail, flag.again = detail, again
         return flag
 
+    def as_markdown(self) -> str:
+        """Section of docs/flags.md."""
+        return (
+            f"## `{self}`\n\n"
+            f"{self.detail or f'{self.meaning[0].upper()}{self.meaning[1:]}.'}\n\n"
+            f"- What to do: {self.remedy}.\n"
+            f"- Measured again: {self.again}.\n"
+        )
+
     STALLED = (
         "stalled",
         Validity.DOUBTED,
@@ -237,13 +246,4 @@ def as_markdown() -> str:
     table = ["| flag | meaning | its run is |", "|---|---|---|", *rows, ""]
     of_classes = (f"| {validity} | {validity.meaning} |" for validity in Validity)
     classes = ["| its run is | meaning |", "|---|---|", *of_classes, ""]
-    return "\n".join([*table, *classes, *map(_section, Flag)])
-
-
-def _section(flag: Flag) -> str:
-    return (
-        f"## `{flag}`\n\n"
-        f"{flag.detail or f'{flag.meaning[0].upper()}{flag.meaning[1:]}.'}\n\n"
-        f"- What to do: {flag.remedy}.\n"
-        f"- Measured again: {flag.again}.\n"
-    )
+    return "\n".join([*table, *classes, *(flag.as_markdown() for flag in Flag)])

@@ -379,7 +379,7 @@ class Store:
 
     def made_by(self, campaign: str) -> pd.DataFrame:
         """Runs that a campaign measured, whether they count or not, by start."""
-        return self._by_start([part for part in self.parts() if campaign_of(part) == campaign])
+        return self._by_start([part for part in self.parts() if origin(part) == campaign])
 
     def _by_start(self, parts: Iterable[str], only: Collection[str] = ()) -> pd.DataFrame:
         frame = self._parts("runs", parts, only)

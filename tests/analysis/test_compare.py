@@ -116,6 +116,15 @@ def test_results_without_a_common_cell_are_named_with_the_levels_that_differ(stu
     assert text.endswith(": streams 1, 64 against 2, 65")
 
 
+def test_results_without_a_valid_run_are_named_with_the_flags_of_their_runs(study):
+    a, b = runs_of(study), runs_of(study, "c2", seed=2).assign(flags="stalled")
+    with refused(NetlabError, "E-ANALYSIS-022") as found:
+        compare(a, b)
+    count = len(b)
+    assert f"(0 of {count} runs valid; flagged stalled {count})" in str(found.value)
+    assert str(found.value).count("flagged") == 1
+
+
 def test_a_third_side_that_is_imprecise_is_named_by_its_own_letter(study):
     a, b = runs_of(study), runs_of(study, "c2", seed=2)
     wide = runs_of(study, "c3", noise=0.05, seed=3)

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from netlab.cli import main
+from netlab.results.flags import Flag, in_plain
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,13 @@ def test_a_page_is_shown_without_its_markup(words, title):
     assert title in "\n".join(done.stdout.splitlines()[:4])
     assert "\n# " not in done.stdout and "```" not in done.stdout and "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_the_name_of_a_flag_shows_what_to_do_about_it_alone():
+    done = CliRunner().invoke(main, ["guide", "Ledger_mismatch"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "ledger_mismatch" in done.stdout and in_plain(Flag.LEDGER_MISMATCH.remedy) in done.stdout
+    assert "stalled" not in done.stdout
 
 
 def test_another_word_is_refused_with_the_names_of_the_pages():

@@ -306,6 +306,13 @@ def test_unknown_campaigns_and_empty_directories_are_refused(store, tmp_path_fac
             use(tmp_path_factory.mktemp("empty"))
 
 
+def test_flags_of_imported_runs_and_of_those_without_a_campaign_are_shown(store):
+    add(store, "imported@cd", run("k", 20, flags="sender_only"))
+    add(store, "p@b@1500", run("l", 21, flags="failed"))
+    assert "flags: sender_only 1;" in command("show", str(store.directory), IMPORTS).stdout
+    assert "flags: failed 1;" in command("show", str(store.directory), OLDER).stdout
+
+
 def command(*argv, typed=None):
     return CliRunner().invoke(results_group, argv, input=typed)
 
@@ -320,7 +327,10 @@ def test_the_commands_list_and_show(store):
     assert f"campaign: {SECOND}" in shown.stdout and "adopted from earlier campaigns: 1" in (
         shown.stdout
     )
-    assert f"campaign: {FIRST}" in command("show", str(store.directory), FIRST).stdout
+    assert "flags:" not in shown.stdout
+    first = command("show", str(store.directory), FIRST).stdout
+    assert f"campaign: {FIRST}" in first
+    assert "flags: stalled 1; netlab guide flags says what to do about each" in first
     assert command("show", str(store.directory), "none").exit_code == 2
     missing = command("list", str(store.directory / "nowhere"))
     assert missing.exit_code == 2 and "E-CLI-021" in missing.stderr
