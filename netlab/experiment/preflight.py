@@ -22,7 +22,7 @@ from netlab.measure.ledger import one_machine
 from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.steadiness import longer
 from netlab.study import UDP, Group, Study, Timing, Udp
-from netlab.study.factors import path_of_link
+from netlab.study.factors import link_name, path_of_link
 from netlab.study.groups import group_at, sends_datagrams
 from netlab.study.model import study_at
 from netlab.study.schedule import visits
@@ -41,6 +41,9 @@ BLOCKING_MOST = 32
 
 OUTLASTING = 0.05
 """Least part of the streams in a burst of losses that does not end in time, of a warning."""
+
+ECN, ASKS_ECN = "net.ipv4.tcp_ecn", ("1", "3")
+"""The sysctl by which new connections ask for marks of congestion, and its values that do."""
 
 DATAGRAM_TIMING = Timing(rounds=1, seconds=0.2, warmup_s=0.0, interval_ms=50)
 DATAGRAMS_PER_S = 100
@@ -156,6 +159,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
             yield _controls(study, names, endpoint)
         yield from _permissions(study, groups, endpoint)
     yield from bursts(study, path)
+    yield from unmarked(study, path)
     yield from _datagrams(study, path, groups, endpoints)
     yield from _buffers(study, path, groups, endpoints)
     mtus = {mtu for level in study.tunings for mtu in level.mtus}
@@ -187,6 +191,35 @@ def bursts(study: Study, path: str) -> Iterator[Check]:
                 "lower loss_in_burst, or shorten loss_burst_packets"
             )
             yield Check("warn", f"group {group.name}", text)
+
+
+def unmarked(study: Study, path: str) -> Iterator[Check]:
+    """Warn of groups on a link that marks (ECN) whose flows take no marks."""
+    link = study.path(path).link
+    if link is None or link.emulator is None:
+        return
+    ways = chain.from_iterable(each.ways for each in link.emulator.links)
+    if not any(way.marks or way.mark_above_B for way in ways):
+        return
+    for group in study.groups:
+        of_group = {link_name(group.path, one.of_link) for one in study.combinations(group)}
+        if path not in of_group or sends_datagrams(group.generator):
+            continue
+        if not _negotiates_ecn(study, group):
+            text = (
+                "the emulator marks packets, and no flow negotiates ECN, so that it drops them: "
+                f"set the sysctl {ECN} to 1 in a tuning of {group.sender}, or take dctcp"
+            )
+            yield Check("warn", f"group {group.name}", text)
+
+
+def _negotiates_ecn(study: Study, group: Group) -> bool:
+    """Whether a host's new connections ask for ECN: as found they only answer."""
+    groups = study.run_groups([group])
+    levels = {tuning for tuning, _, _ in study.levels(group)}
+    profiles = (study.tuning_profile(group.sender, level) for level in levels)
+    asked = any(profile.value_of("sysctl", ECN) in ASKS_ECN for profile in profiles)
+    return asked or "dctcp" in study.congestions(groups)
 
 
 def most_files(study: Study, groups: Iterable[Group], cpus: int) -> int:

@@ -69,7 +69,7 @@ _DIRECTION = object_schema(
             COUNT,
             "rate_bps overhead_B delay_us jitter_us queue_limit_B queue_limit_packets mark_above_B "
             "burst_B policer loss_ppb enter_bad_ppb leave_bad_ppb bad_loss_ppb reorder_ppb "
-            "reorder_us discipline target_us interval_us "
+            "reorder_us discipline target_us interval_us ecn "
             "in_reads in_packets in_data_packets in_datagrams "
             "in_bytes out_writes out_packets out_datagrams out_bytes passed_packets passed_bytes "
             "reordered marked queue_B "

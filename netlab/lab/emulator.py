@@ -62,6 +62,7 @@ class WaySettings:
     discipline: str = "none"
     target_us: int = 0
     interval_us: int = 0
+    ecn: int = 0
     burst_B: int = 0
     policer: int = 0
     enter_bad_ppb: int = 0
@@ -92,6 +93,7 @@ class WaySettings:
             discipline=way.queue_discipline if managed else "none",
             target_us=round((way.target_ms or target_ms) * 1000),
             interval_us=round((way.interval_ms or interval_ms) * 1000),
+            ecn=int(way.marks),
             burst_B=way.burst_B or 0,
             policer=int(way.policer),
             enter_bad_ppb=round(begins * 1e9),

@@ -242,6 +242,7 @@ class Factors(Sparse, title="`factors`"):
     loss: Several[Probability] | None = None
     jitter_ms: Several[Jitter] | None = None
     queue_discipline: Several[Discipline] | None = None
+    queue_ecn: Several[bool] | None = None
     loss_burst_packets: Several[Burst] | None = None
     burst_B: Several[QueueBytes] | None = None
     policer: Several[bool] | None = None
@@ -287,7 +288,7 @@ OF_REVERSE = tuple(
 """Factors of one direction of an emulator: `reverse.loss` of it is `reverse_loss`."""
 OF_EMULATOR = (
     *("rtt_ms", "queue_B", "queue_packets", "mark_above_B", "loss", "jitter_ms"),
-    *("queue_discipline", "burst_B", "policer", "loss_burst_packets"),
+    *("queue_discipline", "queue_ecn", "burst_B", "policer", "loss_burst_packets"),
     *OF_REVERSE,
 )
 OF_LINK = (*OF_EMULATOR, *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"))

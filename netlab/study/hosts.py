@@ -201,6 +201,7 @@ class Reverse(Sparse, title="`paths.NAME.link.emulator.reverse`"):
     queue_discipline: Discipline | None = key("Discipline of the queue.", "fq_codel", None)
     target_ms: Target | None = key("Target of the discipline, ms.", 5.0, None)
     interval_ms: DisciplineInterval | None = key("Interval of the discipline, ms.", 100.0, None)
+    queue_ecn: bool | None = key("The discipline marks (ECN) in place of drops.", True, None)
     burst_B: QueueBytes | None = key("Token bucket of this direction, bytes.", 15000, None)
     policer: bool | None = key("Drop what finds no tokens.", True, None)
     loss: Probability | None = key("Probability that a packet is lost.", 0.01, None)
@@ -230,13 +231,15 @@ class Second(Sparse, title="`paths.NAME.link.emulator.second`"):
     queue_B: QueueBytes | None = key("Queue before the rate, each way, bytes.", 62500, None)
     queue_packets: QueuePackets | None = key("Queue before the rate, packets.", 50, None)
     queue_discipline: Discipline = key("Discipline of the queue.", "fq_codel", "fifo")
+    queue_ecn: bool | None = key("The discipline marks (ECN) in place of drops.", True, None)
     loss: Probability = key("Probability that a packet is lost.", 0.001, 0.0)
 
 
 FIRST_RETRY_S = 0.2
 """Least retransmission timeout of TCP; each further retry takes twice as long."""
 
-OF_QUEUE, OF_DISCIPLINE = ("queue_B", "queue_packets"), ("target_ms", "interval_ms")
+OF_QUEUE = ("queue_B", "queue_packets")
+OF_DISCIPLINE = ("target_ms", "interval_ms", "queue_ecn")
 
 
 class Emulator(Model, title="`paths.NAME.link.emulator`"):
@@ -278,7 +281,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     reorder_ms: Milliseconds = key("Further delay of reordered packets.", 1.0, 1.0)
     seed: int = key("Seed of loss, jitter and reordering.", 1, 0, ge=0, le=2**62)
     queue_discipline: Discipline = key(
-        "`codel` (RFC 8289), `fq_codel` (RFC 8290) or `pie` (RFC 8033); they drop, and never mark.",
+        "`codel` (RFC 8289), `fq_codel` (RFC 8290) or `pie` (RFC 8033).",
         "fq_codel",
         "fifo",
     )
@@ -288,6 +291,12 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     interval_ms: DisciplineInterval | None = key(
         "Interval of `codel` and `fq_codel`, ms, of `pie` that of its updates. Default: 100; 15.",
         100.0,
+        None,
+    )
+    queue_ecn: bool | None = key(
+        "The discipline marks (ECN) packets in place of dropping them, where the flow negotiated "
+        "ECN: `net.ipv4.tcp_ecn` is 1, or `dctcp`. Default: it drops.",
+        True,
         None,
     )
     burst_B: QueueBytes | None = key(
@@ -310,7 +319,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     )
 
     left_out: ClassVar[tuple[str, ...]] = (
-        *("queue_discipline", "target_ms", "interval_ms", "burst_B", "policer"),
+        *("queue_discipline", "target_ms", "interval_ms", "queue_ecn", "burst_B", "policer"),
         *("loss_burst_packets", "loss_in_burst", "reverse", "trace", "second"),
     )
     """Keys that are left out of files and digests where they have their default.
@@ -380,6 +389,11 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         retries = math.floor(math.log2(max(0.0, wait_s) / FIRST_RETRY_S + 1))
         return float((self.loss_in_burst * (1 - 1 / self.loss_burst_packets)) ** retries)
 
+    @property
+    def marks(self) -> bool:
+        """Whether the discipline marks (ECN) where it would drop."""
+        return bool(self.queue_ecn)
+
     def check_queue(self) -> None:
         """Refuse a queue or a bucket of one direction that contradicts its other settings."""
         queue = self.queue_B or self.queue_packets or self.mark_above_B
@@ -398,6 +412,11 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
             raise ValueError("queue_discipline: takes no policer and no mark_above_B")
         if not managed and (self.target_ms or self.interval_ms):
             raise ValueError("target_ms and interval_ms are of a queue_discipline: name it")
+        if not managed and self.queue_ecn:
+            raise ValueError(
+                "queue_ecn: a plain queue marks by its length: name a queue_discipline, "
+                "or give mark_above_B"
+            )
         if self.policer and queue:
             raise ValueError("policer: has no queue; leave out its length and marks")
 

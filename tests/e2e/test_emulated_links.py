@@ -108,6 +108,25 @@ def test_losses_in_bursts_have_their_mean_and_length(tmp_path, machine_untouched
     assert 0.035 < single["share"] < 0.045 and 1 <= single["loss_burst_mean"] < 1.5
 
 
+def test_a_discipline_marks_a_flow_with_ecn_where_it_drops_others(tmp_path, machine_untouched):
+    emulator = {"rtt_ms": 20, "rate_Mbps": 10, "queue_discipline": "codel"}
+    ecn = {"kind": "sysctl", "name": "net.ipv4.tcp_ecn", "value": 1}
+    runs = measured(
+        tmp_path,
+        emulator,
+        [{"name": "one", "factors": {"queue_ecn": [False, True]}}],
+        congestion="reno",
+        timing={"rounds": 1, "seconds": 6, "warmup_s": 2, "drain_s": 30},
+        tunings=[{"name": "ecn", "knobs": [ecn]}],
+    )
+    assert (runs["goodput_MBps"] > 0.4 * 10 / 8 * PAYLOAD).all(), runs["goodput_MBps"]
+    drops, marks = runs.sort_values("queue_ecn").to_dict("records")
+    assert drops["path_drops"] > 5 and drops["path_marked"] == drops["delivered_ce"] == 0
+    assert marks["path_marked"] > 5 and marks["delivered_ce"] > 5
+    # none, but for retransmissions of a sender that waits for a processor, which take no marks
+    assert marks["path_drops"] < marks["path_marked"]
+
+
 def test_a_greedy_flow_stands_near_the_target_of_a_discipline(tmp_path, machine_untouched):
     """A plain queue of 60 packets is 73 ms at 10 Mb/s, and a flow fills it."""
     emulator = {"rtt_ms": 20, "rate_Mbps": 10, "queue_packets": 60}

@@ -1,11 +1,11 @@
-"""A check counts the open files that runs need, and warns of bursts of losses that outlast them."""
+"""A check counts the open files that runs need, and warns of paths that do not do what is meant."""
 
 from __future__ import annotations
 
 import pytest
 from lab_study import lab_study
 
-from netlab.experiment.preflight import FILES_SPARE, bursts, most_files
+from netlab.experiment.preflight import FILES_SPARE, bursts, most_files, unmarked
 from netlab.study import Study
 
 
@@ -88,3 +88,47 @@ def test_datagrams_do_not_wait_for_a_burst_and_a_path_without_emulator_has_none(
     content["groups"] = [{"name": "d", "path": "a-b", "sender": "a", "generator": "udp"}]
     study = Study.model_validate(content | {"paths": {"a-b": path}})
     assert [*bursts(study, "a-b")] == []
+
+
+ASKED = {"kind": "sysctl", "name": "net.ipv4.tcp_ecn", "value": 1}
+MARKS = {"rate_Mbps": 10.0, "queue_discipline": "codel", "queue_ecn": True}
+
+
+@pytest.mark.parametrize(
+    ("emulator", "changes", "warned"),
+    [
+        (MARKS, {}, ["a", "b"]),
+        ({"rate_Mbps": 10.0, "mark_above_B": 30_000}, {}, ["a", "b"]),
+        ({"rate_Mbps": 10.0, "second": MARKS}, {}, ["a", "b"]),
+        ({"rate_Mbps": 10.0, "reverse": MARKS}, {}, ["a", "b"]),
+        (MARKS | {"queue_ecn": False}, {}, []),
+        (MARKS, {"congestion": "dctcp"}, []),
+        (MARKS, {"tunings": [{"name": "ecn", "knobs": [ASKED]}]}, []),
+        (MARKS, {"tunings": [{"name": "ecn", "knobs": [{**ASKED, "value": 2}]}]}, ["a", "b"]),
+        # the factor makes links of their own for one group
+        ({"rate_Mbps": 10.0, "queue_discipline": "codel"}, {}, ["b"]),
+    ],
+)
+def test_flows_without_ecn_on_a_link_that_marks_are_warned_of(emulator, changes, warned):
+    changes = dict(changes)
+    content = lab_study().model_dump(mode="json")
+    ends = [{"host": "a"}, {"host": "b"}]
+    content["paths"] = {"a-b": {"ends": ends, "link": {"emulator": emulator}}}
+    group = {"path": "a-b", "sender": "a", "congestion": changes.pop("congestion", None)}
+    content["groups"] = [{**group, "name": "a"}, {**group, "name": "b"}]
+    content["groups"].append(
+        {
+            **group,
+            "congestion": None,
+            "name": "datagrams",
+            "generator": "udp",
+            "factors": {"pacing_MBps": [1.0]},
+        }
+    )
+    if warned == ["b"]:
+        content["groups"][1]["factors"] = {"queue_ecn": [True]}
+    study = Study.model_validate(content | changes)
+    found = [check for link in study.links for check in unmarked(study, link)]
+    assert {check.status for check in found} <= {"warn"}
+    assert [check.subject for check in found] == [f"group {name}" for name in warned]
+    assert all("net.ipv4.tcp_ecn to 1 in a tuning of a" in check.text for check in found)

@@ -214,7 +214,7 @@ def test_a_round_trip_is_halved_and_units_are_converted():
     assert there == (
         "set direction=ab delay_us=91600 rate_bps=2500000000 queue_B=4000000 queue_packets=0 "
         "mark_above_B=9000 loss_ppb=1000 jitter_us=500 reorder_ppb=10000000 reorder_us=2000 "
-        "seed=14 discipline=none target_us=0 interval_us=0 burst_B=0 policer=0 "
+        "seed=14 discipline=none target_us=0 interval_us=0 ecn=0 burst_B=0 policer=0 "
         "enter_bad_ppb=0 leave_bad_ppb=0 bad_loss_ppb=0 flow_delay_max_us=0"
     )
     assert back == there.replace("=ab", "=ba").replace("seed=14", "seed=15")
@@ -258,6 +258,16 @@ def test_a_discipline_has_the_times_of_its_rfc_unless_the_study_states_others():
     assert [way.target_us for way in EmulatorSettings.of(own).ways] == [9000, 0]
     plain = EmulatorSettings.of(asked(rate_Mbps=10.0)).ways[0]
     assert (plain.discipline, plain.queue_packets) == ("none", 0)
+
+
+def test_a_discipline_marks_where_a_direction_or_a_link_asks_for_it():
+    words = {"rate_Mbps": 10.0, "queue_discipline": "codel", "queue_ecn": True}
+    second = {"rate_Mbps": 5.0, "queue_discipline": "pie", "queue_ecn": True}
+    settings = EmulatorSettings.of(asked(**words, reverse={"queue_ecn": False}, second=second))
+    assert [way.ecn for way in (*settings.ways, *settings.second)] == [1, 0, 1, 1]
+    # another discipline begins anew, as its times do
+    settings = EmulatorSettings.of(asked(**words, reverse={"queue_discipline": "fq_codel"}))
+    assert [way.ecn for way in settings.ways] == [1, 0]
 
 
 def test_bursts_of_losses_have_the_mean_loss_and_their_mean_length():
@@ -304,6 +314,7 @@ def test_a_topology_with_an_emulator_survives_its_state_file():
         ({"rate_Mbps": 1.0, "target_ms": 5.0}, "name it"),
         ({"rate_Mbps": 1.0, "queue_discipline": "red"}, "queue_discipline"),
         ({"rate_Mbps": 1.0, "queue_discipline": "codel", "mark_above_B": 9000}, "takes no"),
+        ({"rate_Mbps": 1.0, "queue_ecn": True}, "name a queue_discipline"),
         ({"loss": 0.1, "loss_in_burst": 0.5}, "needs loss_burst_packets"),
         ({"loss": 0.6, "loss_burst_packets": 1.0}, "cannot make a mean of 0.6"),
         ({"loss": 0.5, "loss_burst_packets": 9.0, "loss_in_burst": 0.5}, "cannot make a mean"),

@@ -7,6 +7,7 @@ enum { NONE = UINT32_MAX, FIRST_NODES = 1024, QUANTUM_B = 1514, BATCH = 64 };
 
 #define MS UINT64_C(1000000)
 #define MAX_BURST_NS (150 * MS)
+#define PIE_MARKS_UP_TO 0.1 /* probability */
 #define NS_PER_S 1e9
 
 struct nl_aqm_node {
@@ -136,6 +137,13 @@ static int codel_pop(struct nl_aqm *q, struct nl_aqm_flow *flow, uint64_t now_ns
 	return 1;
 }
 
+/* Mark a packet in place of dropping it. 0: it is to be dropped. */
+static int mark_instead(const struct nl_aqm *q, struct nl_aqm_packet *packet)
+{
+	packet->marked = q->opts.ecn && packet->takes_marks;
+	return packet->marked;
+}
+
 static int codel_take(struct nl_aqm *q, struct nl_aqm_flow *flow, uint64_t now_ns,
 		      struct nl_aqm_packet *packet)
 {
@@ -146,16 +154,22 @@ static int codel_take(struct nl_aqm *q, struct nl_aqm_flow *flow, uint64_t now_n
 	if (c->dropping) {
 		c->dropping = may_drop;
 		while (c->dropping && now_ns >= c->drop_next_ns) {
-			q->dropped(q->context, packet, NL_DROP_EARLY);
 			c->count++;
+			if (mark_instead(q, packet)) {
+				c->drop_next_ns = control_law(q, c->drop_next_ns, c->count);
+				break;
+			}
+			q->dropped(q->context, packet, NL_DROP_EARLY);
 			any = codel_pop(q, flow, now_ns, packet, &may_drop);
 			c->dropping = may_drop;
 			if (may_drop)
 				c->drop_next_ns = control_law(q, c->drop_next_ns, c->count);
 		}
 	} else if (may_drop) {
-		q->dropped(q->context, packet, NL_DROP_EARLY);
-		any = codel_pop(q, flow, now_ns, packet, &may_drop);
+		if (!mark_instead(q, packet)) {
+			q->dropped(q->context, packet, NL_DROP_EARLY);
+			any = codel_pop(q, flow, now_ns, packet, &may_drop);
+		}
 		c->dropping = 1;
 		/* shortly after the last time begin near the rate of drops that controlled the queue */
 		delta = c->count - c->last_count;
@@ -313,8 +327,10 @@ static int pie_drops(struct nl_aqm *q)
 
 /* -- any discipline ----------------------------------------------------------------------------- */
 
-void nl_aqm_put(struct nl_aqm *q, const struct nl_aqm_packet *packet, uint64_t now_ns)
+void nl_aqm_put(struct nl_aqm *q, const struct nl_aqm_packet *arrived, uint64_t now_ns)
 {
+	struct nl_aqm_packet copy = *arrived, *packet = &copy;
+
 	if (packet->weight_B > q->largest_B)
 		q->largest_B = packet->weight_B;
 	if (q->opts.discipline == NL_PIE)
@@ -323,7 +339,8 @@ void nl_aqm_put(struct nl_aqm *q, const struct nl_aqm_packet *packet, uint64_t n
 		fq_put(q, packet);
 	else if (over_limit(q, packet->weight_B, 1))
 		q->dropped(q->context, packet, NL_DROP_LIMIT);
-	else if (q->opts.discipline == NL_PIE && pie_drops(q))
+	else if (q->opts.discipline == NL_PIE && pie_drops(q) &&
+		 !(q->pie.probability <= PIE_MARKS_UP_TO && mark_instead(q, packet)))
 		q->dropped(q->context, packet, NL_DROP_EARLY);
 	else if (flow_append(q, q->flow, packet))
 		q->dropped(q->context, packet, NL_DROP_LIMIT);

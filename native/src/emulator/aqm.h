@@ -5,9 +5,10 @@
  *	fq_codel  RFC 8290: a queue a flow, served in turn by deficit, CoDel on each of them
  *	pie       RFC 8033, appendix A: drops what arrives, with a probability of the queueing delay
  *
- * The limits hold in every discipline. Packets are dropped, never marked. The queue has the order of
- * the packets; their memory is the caller's, who is called for each packet that is dropped. One
- * thread at a time; now_ns never decreases. */
+ * With ecn a packet whose sender takes marks is marked (RFC 3168) in place of an early drop, as by the disciplines
+ * of Linux: PIE marks up to a probability of a tenth, and drops above it (RFC 8033, section 5.1). The limits hold in
+ * every discipline, and drop. The queue has the order of the packets; their memory is the caller's, who is called
+ * for each packet that is dropped, and sets the mark. One thread at a time; now_ns never decreases. */
 #pragma once
 
 #include "base/prng.h"
@@ -26,6 +27,7 @@ struct nl_aqm_opts {
 	uint64_t discipline;
 	uint64_t target_ns, interval_ns; /* of CoDel; PIE: reference delay, and time between updates */
 	uint64_t limit_B, limit_packets; /* 0: none but NL_AQM_PACKETS_MAX */
+	uint64_t ecn;                    /* 0: drops, never marks */
 	uint64_t seed;
 };
 
@@ -33,6 +35,7 @@ struct nl_aqm_packet {
 	unsigned char *block;
 	uint64_t arrived_ns;
 	uint32_t segment, weight_B, flow; /* flow: a hash of its addresses and ports */
+	uint8_t takes_marks, marked;      /* marked: by the discipline */
 };
 
 enum nl_aqm_drop { NL_DROP_LIMIT, NL_DROP_EARLY };

@@ -30,6 +30,7 @@ static const struct {
 	{"reorder_us", US, 0, 10000000, offsetof(struct nl_link_opts, reorder_ns)},
 	{"target_us", US, 0, 1000000, offsetof(struct nl_link_opts, target_ns)},
 	{"interval_us", US, 0, 4000000, offsetof(struct nl_link_opts, interval_ns)},
+	{"ecn", 1, 0, 1, offsetof(struct nl_link_opts, ecn)},
 	{"seed", 1, 0, UINT64_MAX, offsetof(struct nl_link_opts, seed)},
 	{"flow_delay_max_us", US, 0, 10000000, offsetof(struct nl_link_opts, flow_delay_max_ns)},
 };
@@ -191,7 +192,9 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	if (changed.discipline > NL_FIFO && (!changed.target_ns || !changed.interval_ns))
 		return nl_fail_key(err, "target_us", "a discipline needs target_us and interval_us");
 	if (changed.discipline && (changed.policer || changed.mark_above_B))
-		return nl_fail_key(err, "discipline", "a discipline has no policer and no marks");
+		return nl_fail_key(err, "discipline", "a discipline has no policer and no mark_above_B");
+	if (changed.ecn && changed.discipline <= NL_FIFO)
+		return nl_fail_key(err, "ecn", "ecn: needs a discipline that drops early");
 	if (changed.enter_bad_ppb && !changed.leave_bad_ppb)
 		return nl_fail_key(err, "leave_bad_ppb", "a bad state that is entered needs leave_bad_ppb");
 	opts[*link] = changed;

@@ -49,7 +49,7 @@ static struct nl_aqm_opts aqm_opts(const struct nl_link_opts *opts)
 {
 	return (struct nl_aqm_opts){.discipline = opts->discipline, .target_ns = opts->target_ns,
 				    .interval_ns = opts->interval_ns, .limit_B = opts->queue_B,
-				    .limit_packets = opts->queue_packets,
+				    .limit_packets = opts->queue_packets, .ecn = opts->ecn,
 				    .seed = opts->seed + (UINT64_C(1) << 61)};
 }
 
@@ -366,6 +366,7 @@ static uint64_t least_delay_ns(const struct nl_link *link)
 /* A run of adjacent segments that will become a piece. */
 struct run {
 	uint32_t first, count;
+	int marked;
 	uint64_t begin_ns, end_ns;
 };
 
@@ -374,7 +375,7 @@ struct run {
 static uint32_t make_piece(struct nl_link *link, unsigned char *block, struct run *run, int overtaken)
 {
 	const struct nl_link_opts *o = &link->opts;
-	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count};
+	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count, .marked = run->marked};
 	struct served served = {.end_ns = run->end_ns, .packets = run->count};
 	uint64_t *last_ns;
 	uint64_t delay_ns;
@@ -461,18 +462,22 @@ void nl_link_serve(struct nl_link *link, uint64_t now_ns)
 			break;
 		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
 		end_ns = send_ns(link, begin_ns, packet.weight_B);
+		if (nl_superpacket_ecn(packet.block + HEAD_B) == NL_ECN_CE)
+			packet.marked = 0; /* another link has marked it */
 		follows = packet.block == block && packet.segment == run.first + run.count && !overtaken &&
 			  !link->opts.jitter_ns && run.end_ns - run.begin_ns < piece_max_ns(link) &&
+			  packet.marked == run.marked &&
 			  leaves_with(link, &run, end_ns);
 		if (run.count && follows) {
 			nl_pkt_ring_release(&link->ring, block); /* the piece holds it once */
 		} else {
 			make_piece(link, block, &run, 0);
 			block = packet.block;
-			run = (struct run){.first = packet.segment, .begin_ns = begin_ns};
+			run = (struct run){.first = packet.segment, .begin_ns = begin_ns, .marked = packet.marked};
 		}
 		run.count++;
 		run.end_ns = end_ns;
+		link->count.marked += packet.marked;
 		if (overtaken)
 			make_piece(link, block, &run, 1);
 	}
@@ -484,7 +489,8 @@ static void put_in_queue(struct nl_link *link, uint64_t now_ns, const struct nl_
 			 unsigned char *block, size_t len)
 {
 	struct nl_aqm_packet packet = {.block = block, .arrived_ns = now_ns,
-				       .flow = nl_superpacket_flow(sp, block + HEAD_B, link->opts.seed)};
+				       .flow = nl_superpacket_flow(sp, block + HEAD_B, link->opts.seed),
+				       .takes_marks = nl_superpacket_ecn(block + HEAD_B) != 0};
 
 	nl_pkt_ring_keep(&link->ring, HEAD_B + len, sp->segments + 1);
 	link->unsent_packets += sp->segments;
@@ -689,8 +695,13 @@ uint64_t nl_link_next_ns(const struct nl_link *link)
 
 int nl_link_parts(const struct nl_piece *piece, uint8_t *head, struct iovec iov[2])
 {
-	return nl_superpacket_piece(superpacket_of(piece), piece->block + HEAD_B, piece->first,
-				    piece->count, head, iov);
+	int parts = nl_superpacket_piece(superpacket_of(piece), piece->block + HEAD_B, piece->first,
+					 piece->count, head, iov);
+
+	/* two parts have a head of their own; one is a whole frame, which no other piece has */
+	if (piece->marked)
+		nl_superpacket_mark(parts == 2 ? head : piece->block + HEAD_B);
+	return parts;
 }
 
 void nl_link_sent(struct nl_link *link, int refused)

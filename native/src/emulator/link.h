@@ -20,7 +20,7 @@
  *
  * Under a discipline (aqm.h) packets wait in a queue of their own until the link is free, in place of
  * the tail drop, and the discipline decides then. Its decisions are those of the moment at which the link
- * becomes free, however late the caller asks.
+ * becomes free, however late the caller asks. With ecn it marks segments, each by itself: a piece has segments of one kind.
  *
  * The caller reads a frame into nl_link_room, passes its arrival time, and writes pieces when they
  * are due. Memory is limited at nl_link_open. One thread at a time. */
@@ -91,6 +91,7 @@ struct nl_link_opts {
 	uint64_t seed;
 	uint64_t discipline;               /* enum nl_discipline; needs a rate */
 	uint64_t target_ns, interval_ns; /* of the discipline */
+	uint64_t ecn;                    /* the discipline marks in place of early drops */
 	struct nl_flow_delay flow[NL_FLOW_DELAYS_MAX];
 	uint64_t flows;             /* of these */
 	uint64_t flow_delay_max_ns; /* the longest that will be set, for memory alone */
@@ -113,6 +114,7 @@ struct nl_piece {
 	unsigned char *block;
 	uint64_t depart_ns;
 	uint32_t first, count;
+	int marked; /* by the discipline */
 };
 
 struct nl_link {

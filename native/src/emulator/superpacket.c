@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-	CE = 3, IPV4_CHECK_AT = 10,
+	IPV4_CHECK_AT = 10,
 	IPV4_MIN_B = 20, IPV6_B = 40, TCP_MIN_B = 20, UDP_B = 8,
 	TCP_SEQ_AT = 4, TCP_FLAGS_AT = 13, TCP_CHECK_AT = 16,
 	FIN = 0x01, PSH = 0x08, CWR = 0x80,
@@ -43,16 +43,29 @@ static uint32_t checksum_fold(uint32_t sum)
 	return sum;
 }
 
+/* The bits for marks lie in the second byte; IPv6 has them four to the left. */
+static unsigned int ecn_shift(const uint8_t *ip)
+{
+	return ip[0] >> 4 == 4 ? 0 : 4;
+}
+
+unsigned int nl_superpacket_ecn(const uint8_t *frame)
+{
+	const uint8_t *ip = frame + NL_VNET_B;
+
+	return ip[1] >> ecn_shift(ip) & NL_ECN_CE;
+}
+
 int nl_superpacket_mark(uint8_t *frame)
 {
 	uint8_t *ip = frame + NL_VNET_B;
-	unsigned int shift = ip[0] >> 4 == 4 ? 0 : 4, field = ip[1] >> shift & CE;
+	unsigned int shift = ecn_shift(ip), field = nl_superpacket_ecn(frame);
 
-	if (field == 0 || field == CE)
+	if (field == 0 || field == NL_ECN_CE)
 		return 0;
-	ip[1] |= (uint8_t)(CE << shift);
+	ip[1] |= (uint8_t)(NL_ECN_CE << shift);
 	if (ip[0] >> 4 == 4) /* the header's checksum grows as its word does (RFC 1624) */
-		be16_put(ip + IPV4_CHECK_AT, ~checksum_fold((uint16_t)~be16_get(ip + IPV4_CHECK_AT) + CE - field));
+		be16_put(ip + IPV4_CHECK_AT, ~checksum_fold((uint16_t)~be16_get(ip + IPV4_CHECK_AT) + NL_ECN_CE - field));
 	return 1;
 }
 

@@ -44,6 +44,10 @@ struct nl_superpacket {
 enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const uint8_t *frame,
 					     size_t len);
 
+/* The two bits of RFC 3168 of an IP packet that was read: 0 if its sender takes no marks of congestion. */
+enum { NL_ECN_CE = 3 };
+unsigned int nl_superpacket_ecn(const uint8_t *frame);
+
 /* Mark an IP packet that was read, with all its segments, as one that met congestion (CE of RFC 3168), if
  * its sender takes such marks. 1: marked now. */
 int nl_superpacket_mark(uint8_t *frame);

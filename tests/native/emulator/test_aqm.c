@@ -8,6 +8,7 @@ enum { PACKET_B = 1500, DROPS_MAX = 4096 };
 static struct nl_aqm queue;
 static uint64_t now_ns, drop_ns[DROPS_MAX];
 static uint32_t drops, early, drops_of[4];
+static int takes_marks; /* the senders */
 
 static void dropped(void *context, const struct nl_aqm_packet *packet, enum nl_aqm_drop why)
 {
@@ -24,6 +25,7 @@ static void opened(struct nl_aqm_opts opts)
 	CHECK(nl_aqm_init(&queue, &opts, dropped, NULL) == 0);
 	now_ns = MS;
 	drops = early = 0;
+	takes_marks = 0;
 	memset(drops_of, 0, sizeof(drops_of));
 }
 
@@ -34,12 +36,14 @@ static void closed(void)
 
 static void put(uint32_t flow)
 {
-	struct nl_aqm_packet packet = {.arrived_ns = now_ns, .weight_B = PACKET_B, .flow = flow};
+	struct nl_aqm_packet packet = {.arrived_ns = now_ns, .weight_B = PACKET_B, .flow = flow,
+				       .takes_marks = (uint8_t)takes_marks};
 
 	nl_aqm_put(&queue, &packet, now_ns);
 }
 
-#define CODEL .discipline = NL_CODEL, .target_ns = 5 * MS, .interval_ns = 100 * MS
+#define CODEL_TIMES .target_ns = 5 * MS, .interval_ns = 100 * MS
+#define CODEL .discipline = NL_CODEL, CODEL_TIMES
 #define AQM(function) TEST_WITH(function, NULL, closed)
 
 static int near(uint64_t value, uint64_t expected, uint64_t within)
@@ -101,16 +105,18 @@ enum { RTT_MS = 100, FLIGHT_MAX = 8192 };
 
 struct sender {
 	double window;
-	uint32_t flying, losses;
+	uint32_t flying, marks;
 	uint64_t halved_ns;
 	uint64_t back_ns[FLIGHT_MAX]; /* times of acknowledgements */
 	uint32_t first, count;
 };
 
-/* Run the sender over a link of a packet a ms; mean delay of the queue in ms from from_ms to to_ms. */
+static struct sender s;
+
+/* Run the sender over a link of a packet a ms; mean delay of the queue in ms from from_ms to to_ms. A mark halves
+ * its window as a loss does. */
 static double greedy(uint64_t from_ms, uint64_t to_ms)
 {
-	static struct sender s;
 	double sum = 0;
 	uint64_t taken = 0;
 
@@ -118,7 +124,7 @@ static double greedy(uint64_t from_ms, uint64_t to_ms)
 	s.window = 10;
 	for (uint64_t ms = 0; ms < to_ms; ms++, now_ns += MS) {
 		struct nl_aqm_packet packet;
-		uint32_t lost = drops;
+		uint32_t lost = drops, marked = s.marks;
 
 		while (s.count && s.back_ns[s.first] <= now_ns) {
 			s.first = (s.first + 1) % FLIGHT_MAX;
@@ -132,13 +138,14 @@ static double greedy(uint64_t from_ms, uint64_t to_ms)
 		}
 		if (nl_aqm_take(&queue, &packet, now_ns)) {
 			s.back_ns[(s.first + s.count++) % FLIGHT_MAX] = now_ns + RTT_MS * MS;
+			s.marks += packet.marked;
 			if (ms >= from_ms) {
 				sum += (double)(now_ns - packet.arrived_ns) / 1e6;
 				taken++;
 			}
 		}
 		s.flying -= drops - lost;
-		if (drops > lost && now_ns >= s.halved_ns + RTT_MS * MS) {
+		if ((drops > lost || s.marks > marked) && now_ns >= s.halved_ns + RTT_MS * MS) {
 			s.window = s.window / 2 > 2 ? s.window / 2 : 2;
 			s.halved_ns = now_ns;
 		}
@@ -171,6 +178,82 @@ AQM(a_greedy_flow_stands_at_the_reference_delay_of_pie)
 	ms = greedy(20000, 60000);
 	CHECK(ms > 3 && ms < 2 * 15);
 	CHECK(early == drops && drops > 5);
+}
+
+AQM(a_flow_that_takes_marks_stands_at_the_target_without_a_loss)
+{
+	const struct nl_aqm_opts disciplines[] = {
+		{CODEL, .limit_packets = 1000, .ecn = 1},
+		{.discipline = NL_FQ_CODEL, CODEL_TIMES, .limit_packets = 1000, .ecn = 1},
+		{.discipline = NL_PIE, .target_ns = 15 * MS, .interval_ns = 15 * MS, .limit_packets = 1000,
+		 .seed = 3, .ecn = 1},
+	};
+
+	for (size_t d = 0; d < sizeof(disciplines) / sizeof(disciplines[0]); d++) {
+		opened(disciplines[d]);
+		takes_marks = 1;
+		CHECK(greedy(20000, 60000) < (d == 2 ? 2 * 15 : 3 * 5));
+		CHECK(drops == 0 && s.marks > 5);
+		nl_aqm_free(&queue);
+		/* a sender that takes no marks is dropped as without ecn */
+		opened(disciplines[d]);
+		greedy(20000, 60000);
+		CHECK(early == drops && drops > 5 && s.marks == 0);
+		nl_aqm_free(&queue);
+		/* and without ecn nobody is marked */
+		opened(disciplines[d]);
+		queue.opts.ecn = 0;
+		takes_marks = 1;
+		greedy(20000, 60000);
+		CHECK(early == drops && drops > 5 && s.marks == 0);
+		if (d < 2)
+			nl_aqm_free(&queue);
+	}
+}
+
+AQM(pie_drops_those_that_ignore_its_marks)
+{
+	struct nl_aqm_packet packet;
+	uint32_t marks = 0;
+
+	opened((struct nl_aqm_opts){.discipline = NL_PIE, .target_ns = 15 * MS, .interval_ns = 15 * MS, .seed = 3,
+				    .ecn = 1});
+	takes_marks = 1;
+	for (int ms = 0; ms < 5000; ms++, now_ns += MS) {
+		for (int i = 0; i < 2; i++) {
+			uint32_t before = drops;
+
+			put(0);
+			CHECK(drops == before || queue.pie.probability > 0.1);
+		}
+		CHECK(nl_aqm_take(&queue, &packet, now_ns));
+		marks += packet.marked;
+	}
+	CHECK(marks > 0 && drops > 4000);
+}
+
+AQM(codel_marks_at_the_times_at_which_it_would_drop)
+{
+	struct nl_aqm_packet packet;
+	uint64_t mark_ns[16], expected;
+	uint32_t marks = 0;
+
+	opened((struct nl_aqm_opts){CODEL, .ecn = 1});
+	takes_marks = 1;
+	for (int i = 0; i < 1000; i++, now_ns += MS) {
+		put(0);
+		put(0);
+		CHECK(nl_aqm_take(&queue, &packet, now_ns));
+		if (packet.marked && marks < 16)
+			mark_ns[marks++] = now_ns;
+	}
+	CHECK(drops == 0 && marks == 16);
+	static const double root[] = {1, 1.41421, 1.73205, 2, 2.23607, 2.44949, 2.64575, 2.82843};
+	expected = mark_ns[0];
+	for (uint32_t i = 0; i < 8; i++) {
+		expected += (uint64_t)(100e6 / root[i]);
+		CHECK(near(mark_ns[i + 1], expected, MS));
+	}
 }
 
 AQM(pie_lets_a_first_burst_of_150_ms_pass)

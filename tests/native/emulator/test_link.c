@@ -38,6 +38,7 @@ static size_t make(uint8_t *frame, unsigned n, uint32_t number)
 
 static struct nl_link link;
 static uint32_t seq;     /* of the piece taken last */
+static unsigned ecn;     /* the same */
 static size_t payload_B; /* the same */
 
 static void arrive(uint64_t now_ns, unsigned n, uint32_t number)
@@ -73,6 +74,7 @@ static uint64_t take(void)
 	for (int i = 0; i < parts; i++)
 		total_B += iov[i].iov_len;
 	ip = (const uint8_t *)iov[0].iov_base + NL_VNET_B;
+	ecn = ip[1] & 3;
 	seq = (uint32_t)ip[24] << 24 | (uint32_t)ip[25] << 16 | (uint32_t)ip[26] << 8 | ip[27];
 	payload_B = total_B - NL_VNET_B - HEAD_B;
 	nl_link_sent(&link, 0);
@@ -339,6 +341,50 @@ LINK(a_discipline_serves_at_the_rate_and_holds_no_memory_of_what_it_drops)
 		nl_link_close(&link);
 	}
 	opened(&(struct nl_link_opts){.rate_bps = 1000000});
+}
+
+LINK(a_discipline_marks_single_segments_of_a_super_packet)
+{
+	/* a packet takes 1 ms, and a super-packet of 10 comes each 9 ms, so that CoDel meets more than its target */
+	uint64_t segments[2] = {0}, now_ns = MS, end_ns = 3000 * MS, next_ns = MS;
+
+	opened(&(struct nl_link_opts){.rate_bps = 12000000, .queue_packets = 1000, .discipline = NL_CODEL,
+				      .target_ns = 5 * MS, .interval_ns = 100 * MS, .ecn = 1});
+	for (; now_ns < end_ns || nl_link_next_ns(&link) != UINT64_MAX; now_ns += MS / 2) {
+		nl_link_serve(&link, now_ns);
+		while (nl_link_first(&link) && nl_link_first(&link)->depart_ns <= now_ns) {
+			take();
+			CHECK(ecn == 2 || ecn == 3);
+			segments[ecn == 3] += payload_B / GSO_B;
+		}
+		if (now_ns >= next_ns && now_ns < end_ns) {
+			arrive_marking(now_ns, 10, 0);
+			next_ns += 9 * MS;
+		}
+	}
+	CHECK(nl_link_dropped(&link) == 0 && link.ring.used_B == 0);
+	/* as many as were counted left marked, and no neighbour of theirs */
+	CHECK(segments[1] == link.count.marked && segments[1] > 20);
+	CHECK(segments[0] + segments[1] == link.count.packets && segments[0] > 10 * segments[1]);
+}
+
+LINK(what_another_link_has_marked_is_no_new_mark)
+{
+	opened(&(struct nl_link_opts){.rate_bps = 12000000, .queue_packets = 1000, .discipline = NL_CODEL,
+				      .target_ns = 5 * MS, .interval_ns = 100 * MS, .ecn = 1});
+	for (int i = 0; i < 1000; i++) {
+		uint8_t *room = nl_link_room(&link);
+		size_t len = make(room, 1, 0);
+
+		room[NL_VNET_B + 1] = 3;
+		nl_link_arrive(&link, MS + (uint64_t)i * MS / 2, len);
+	}
+	nl_link_serve(&link, 2000 * MS);
+	while (nl_link_next_ns(&link) != UINT64_MAX) {
+		take();
+		CHECK(ecn == 3);
+	}
+	CHECK(link.count.marked == 0 && nl_link_dropped(&link) == 0 && link.count.out_packets == 1000);
 }
 
 static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)

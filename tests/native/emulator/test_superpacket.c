@@ -96,10 +96,12 @@ TEST(a_mark_is_for_those_that_take_it_and_leaves_the_checksum_right)
 		ip[1] = (uint8_t)(0xb8 | field);
 		put16(ip + 10, 0);
 		put16(ip + 10, ~sum16(ip, IP4_B, 0) & 0xffff);
+		CHECK(nl_superpacket_ecn(frame) == field);
 		CHECK(nl_superpacket_mark(frame) == taken[field]);
 		CHECK(ip[1] == (0xb8 | (field ? 3 : 0)) && sum16(ip, IP4_B, 0) == 0xffff);
 		make(6, 1000, 3500);
 		ip[1] = (uint8_t)(0x8f | field << 4);
+		CHECK(nl_superpacket_ecn(frame) == field);
 		CHECK(nl_superpacket_mark(frame) == taken[field]);
 		CHECK(ip[0] == 0x60 && ip[1] == (0x8f | (field ? 3 : 0) << 4));
 	}
