@@ -26,7 +26,7 @@ from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool
 from netlab.study import Emulator, LabLink
 from netlab.study.hosts import DISCIPLINE_MS
-from netlab.units import ETHERNET_HEADER_B
+from netlab.units import ETHERNET_HEADER_B, GIB
 
 TUN = "/dev/net/tun"
 ANSWER_S = 10.0
@@ -43,6 +43,8 @@ SEEDS_OF_LINK = 2**60
 
 MANAGED_PACKETS = 10_240
 """Limit of a queue with a discipline where the study states none, as RFC 8290 has it."""
+CAKE_INTERVALS, CAKE_LEAST_B = 4, 4 << 20
+"""The same of CAKE, as sch_cake has it: so many intervals of the rate, and no less than so much."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,16 @@ class WaySettings:
         managed = way.queue_discipline != "fifo"
         target_ms, interval_ms = DISCIPLINE_MS.get(way.queue_discipline, (0.0, 0.0))
         bounded = way.queue_B or way.queue_packets or not managed
+        rate_bps = round((way.rate_Mbps or 0) * 1e6)
+        interval_us = round((way.interval_ms or interval_ms) * 1000)
+        queue_B = way.queue_B or 0
+        if not bounded and way.queue_discipline == "cake":
+            of_time_B = CAKE_INTERVALS * rate_bps * interval_us // 8_000_000
+            queue_B = min(max(of_time_B, CAKE_LEAST_B), GIB)
         return cls(
             delay_us=round(delay_ms * 1000),
-            rate_bps=round((way.rate_Mbps or 0) * 1e6),
-            queue_B=way.queue_B or 0,
+            rate_bps=rate_bps,
+            queue_B=queue_B,
             queue_packets=way.queue_packets or (0 if bounded else MANAGED_PACKETS),
             mark_above_B=way.mark_above_B or 0,
             # between bursts nothing is lost
@@ -92,7 +100,7 @@ class WaySettings:
             seed=seed,
             discipline=way.queue_discipline if managed else "none",
             target_us=round((way.target_ms or target_ms) * 1000),
-            interval_us=round((way.interval_ms or interval_ms) * 1000),
+            interval_us=interval_us,
             ecn=int(way.marks),
             burst_B=way.burst_B or 0,
             policer=int(way.policer),

@@ -155,10 +155,14 @@ ReadBurst = Literal[512, 1024, 2048, 4096]
 """Maximum memory read byte count (MMRBC) of a PCI-X card."""
 
 
-Discipline = Literal["fifo", "codel", "fq_codel", "pie"]
-"""Discipline of the queue before a rate: RFC 8289, 8290 and 8033, or none beside its limit."""
-DISCIPLINE_MS = {"codel": (5.0, 100.0), "fq_codel": (5.0, 100.0), "pie": (15.0, 15.0)}
-"""Target and interval of a discipline, ms, as its RFC has them."""
+Discipline = Literal["fifo", "codel", "fq_codel", "pie", "cake"]
+"""Discipline of the queue before a rate: RFC 8289, 8290, 8033, CAKE, or none beside its limit."""
+OF_CODEL_MS = (5.0, 100.0)
+DISCIPLINE_MS = {
+    **dict.fromkeys(("codel", "fq_codel", "cake"), OF_CODEL_MS),
+    "pie": (15.0, 15.0),
+}
+"""Target and interval of a discipline, ms, as its RFC, or Linux's sch_cake, has them."""
 Target = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 DisciplineInterval = Annotated[float, Field(gt=0, le=4000, allow_inf_nan=False)]
 
@@ -281,21 +285,21 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     reorder_ms: Milliseconds = key("Further delay of reordered packets.", 1.0, 1.0)
     seed: int = key("Seed of loss, jitter and reordering.", 1, 0, ge=0, le=2**62)
     queue_discipline: Discipline = key(
-        "`codel` (RFC 8289), `fq_codel` (RFC 8290) or `pie` (RFC 8033).",
+        "`codel` (RFC 8289), `fq_codel` (RFC 8290), `pie` (RFC 8033) or `cake` (one tin).",
         "fq_codel",
         "fifo",
     )
     target_ms: Target | None = key(
-        "Target of the discipline, ms. Default: as its RFC, 5; of `pie` 15.", 5.0, None
+        "Target of the discipline, ms. Default: 5; of `pie` 15.", 5.0, None
     )
     interval_ms: DisciplineInterval | None = key(
-        "Interval of `codel` and `fq_codel`, ms, of `pie` that of its updates. Default: 100; 15.",
+        "Interval of the discipline, ms, of `pie` that of its updates. Default: 100; 15.",
         100.0,
         None,
     )
     queue_ecn: bool | None = key(
         "The discipline marks (ECN) packets in place of dropping them, where the flow negotiated "
-        "ECN: `net.ipv4.tcp_ecn` is 1, or `dctcp`. Default: it drops.",
+        "ECN: `net.ipv4.tcp_ecn` is 1, or `dctcp`. Default: `cake` marks, others drop.",
         True,
         None,
     )
@@ -392,7 +396,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
     @property
     def marks(self) -> bool:
         """Whether the discipline marks (ECN) where it would drop."""
-        return bool(self.queue_ecn)
+        return self.queue_discipline == "cake" if self.queue_ecn is None else self.queue_ecn
 
     def check_queue(self) -> None:
         """Refuse a queue or a bucket of one direction that contradicts its other settings."""

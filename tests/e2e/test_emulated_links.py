@@ -8,6 +8,7 @@ from e2e.conftest import ANY_NOISE, run_netlab
 
 import netlab
 
+DISCIPLINES = ("fifo", "codel", "fq_codel", "pie", "cake")
 PAYLOAD = 1448 / 1514
 """Of a full frame of TCP."""
 
@@ -127,6 +128,23 @@ def test_a_discipline_marks_a_flow_with_ecn_where_it_drops_others(tmp_path, mach
     assert marks["path_drops"] < marks["path_marked"]
 
 
+def test_cake_leaves_a_flow_a_part_beside_a_flood_of_datagrams(tmp_path, machine_untouched):
+    """UDP at twice the rate of the link fills a plain queue, and takes all of the link there."""
+    emulator = {"rtt_ms": 20, "rate_Mbps": 10, "queue_packets": 60}
+    runs = measured(
+        tmp_path,
+        emulator,
+        [{"name": "one", "cross_udp_Mbps": 20, "factors": {"queue_discipline": ["fifo", "cake"]}}],
+        congestion="reno",
+        timing={"rounds": 1, "seconds": 6, "warmup_s": 2, "drain_s": 30},
+    )
+    of = {run["queue_discipline"]: run for run in runs.to_dict("records")}
+    limit_MBps = 10 / 8 * PAYLOAD
+    # 45 % of the link; a sender that waits for a processor has less, of either kind
+    assert of["cake"]["goodput_MBps"] > max(0.15 * limit_MBps, 2 * of["fifo"]["goodput_MBps"])
+    assert of["cake"]["path_drops"] > of["cake"]["path_queue_drops"]
+
+
 def test_a_greedy_flow_stands_near_the_target_of_a_discipline(tmp_path, machine_untouched):
     """A plain queue of 60 packets is 73 ms at 10 Mb/s, and a flow fills it."""
     emulator = {"rtt_ms": 20, "rate_Mbps": 10, "queue_packets": 60}
@@ -134,7 +152,7 @@ def test_a_greedy_flow_stands_near_the_target_of_a_discipline(tmp_path, machine_
     runs = measured(
         tmp_path,
         emulator,
-        [{"name": "one", "factors": {"queue_discipline": ["fifo", "codel", "fq_codel", "pie"]}}],
+        [{"name": "one", "factors": {"queue_discipline": [*DISCIPLINES]}}],
         congestion="reno",
         timing=timing,
         latency={"probe": "udp"},
@@ -148,7 +166,8 @@ def test_a_greedy_flow_stands_near_the_target_of_a_discipline(tmp_path, machine_
     assert added_ms["codel"] < 0.6 * added_ms["fifo"], added_ms
     assert added_ms["pie"] < 0.8 * added_ms["fifo"], added_ms
     # the probe is a flow of its own, which waits for a packet or two of the other
-    assert added_ms["fq_codel"] < 0.4 * added_ms["fifo"], added_ms
+    for name in ("fq_codel", "cake"):
+        assert added_ms[name] < 0.4 * added_ms["fifo"], added_ms
     for name, run in of.items():  # slow start overfills any of them
         early = run["path_drops"] - run["path_queue_drops"]
         assert (early > 0) == (name != "fifo"), (name, early)

@@ -260,6 +260,21 @@ def test_a_discipline_has_the_times_of_its_rfc_unless_the_study_states_others():
     assert (plain.discipline, plain.queue_packets) == ("none", 0)
 
 
+def test_cake_marks_and_bounds_its_queue_as_linux_does():
+    words = {"rate_Mbps": 100.0, "queue_discipline": "cake"}
+    assert emulator.takes(asked(**words), lambda: ALL) is False
+    (way, back) = EmulatorSettings.of(asked(**words, reverse={"rate_Mbps": 10.0})).ways
+    assert (way.discipline, way.target_us, way.interval_us, way.ecn) == ("cake", 5000, 100_000, 1)
+    # four intervals of the rate, and 4 MiB of a slow one; 10,240 packets of both
+    assert (way.queue_B, way.queue_packets) == (5_000_000, 10_240)
+    assert (back.queue_B, back.queue_packets) == (4 << 20, 10_240)
+    own = asked(**words, queue_packets=50, queue_ecn=False)
+    (way, _) = EmulatorSettings.of(own).ways
+    assert (way.queue_B, way.queue_packets, way.ecn) == (0, 50, 0)
+    fast = asked(rate_Mbps=1e6, queue_discipline="cake", interval_ms=4000.0)
+    assert EmulatorSettings.of(fast).ways[0].queue_B == 1 << 30
+
+
 def test_a_discipline_marks_where_a_direction_or_a_link_asks_for_it():
     words = {"rate_Mbps": 10.0, "queue_discipline": "codel", "queue_ecn": True}
     second = {"rate_Mbps": 5.0, "queue_discipline": "pie", "queue_ecn": True}

@@ -194,7 +194,7 @@ def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
         ("set direction=ab rate_bps=1000 trace=/nowhere", None, "/nowhere"),
         ("set direction=ab rate_bps=1000 trace=/dev/null", "trace", "above 0"),
         ("set direction=ab enter_bad_ppb=1", "leave_bad_ppb", "needs leave_bad_ppb"),
-        ("set direction=ab discipline=red", "discipline", "fq_codel or pie"),
+        ("set direction=ab discipline=red", "discipline", "pie or cake"),
         ("set direction=ab rate_bps=1000 discipline=fifo ecn=1", "ecn", "drops early"),
         ("set direction=ab discipline=fifo", "rate_bps", "needs rate_bps"),
         ("set direction=ab rate_bps=1000 discipline=codel", "target_us", "needs target_us"),

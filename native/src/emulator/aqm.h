@@ -4,6 +4,7 @@
  *	codel     RFC 8289, section 5: drops at the head by the time that packets spent in the queue
  *	fq_codel  RFC 8290: a queue a flow, served in turn by deficit, CoDel on each of them
  *	pie       RFC 8033, appendix A: drops what arrives, with a probability of the queueing delay
+ *	cake      a queue a flow, by flows and hosts, with COBALT on each of them (cake.h)
  *
  * With ecn a packet whose sender takes marks is marked (RFC 3168) in place of an early drop, as by the disciplines
  * of Linux: PIE marks up to a probability of a tenth, and drops above it (RFC 8033, section 5.1). The limits hold in
@@ -12,30 +13,23 @@
 #pragma once
 
 #include "base/prng.h"
+#include "emulator/cake.h"
+#include "emulator/flow_queues.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum nl_discipline { NL_DISCIPLINE_NONE, NL_FIFO, NL_CODEL, NL_FQ_CODEL, NL_PIE };
+enum nl_discipline { NL_DISCIPLINE_NONE, NL_FIFO, NL_CODEL, NL_FQ_CODEL, NL_PIE, NL_CAKE };
 
-enum {
-	NL_AQM_PACKETS_MAX = 1 << 20,
-	NL_AQM_FLOWS = 1024,
-};
+enum { NL_AQM_FLOWS = NL_CAKE_FLOWS };
 
 struct nl_aqm_opts {
 	uint64_t discipline;
 	uint64_t target_ns, interval_ns; /* of CoDel; PIE: reference delay, and time between updates */
-	uint64_t limit_B, limit_packets; /* 0: none but NL_AQM_PACKETS_MAX */
+	uint64_t limit_B, limit_packets; /* 0: none but NL_FLOW_PACKETS_MAX */
 	uint64_t ecn;                    /* 0: drops, never marks */
 	uint64_t seed;
-};
-
-struct nl_aqm_packet {
-	unsigned char *block;
-	uint64_t arrived_ns;
-	uint32_t segment, weight_B, flow; /* flow: a hash of its addresses and ports */
-	uint8_t takes_marks, marked;      /* marked: by the discipline */
+	uint64_t rate_bps; /* of the link; CAKE's quantum and times follow it */
 };
 
 enum nl_aqm_drop { NL_DROP_LIMIT, NL_DROP_EARLY };
@@ -53,28 +47,20 @@ struct nl_pie {
 };
 
 struct nl_aqm_flow {
-	uint32_t first, last, packets, next; /* nodes; the next flow of its list */
-	uint64_t bytes;
-	int64_t deficit_B;
-	int listed;
 	struct nl_codel codel;
-};
-
-struct nl_aqm_list {
-	uint32_t first, last;
+	int listed;
 };
 
 struct nl_aqm {
 	struct nl_aqm_opts opts;
 	nl_aqm_dropped *dropped;
 	void *context;
-	struct nl_aqm_node *node;
-	uint32_t nodes, unused; /* allocated; the first unused one */
-	struct nl_aqm_flow *flow;
-	struct nl_aqm_list fresh, old;
+	struct nl_flow_queues flows; /* of FQ-CoDel and CAKE; in others all packets are of the first one */
+	struct nl_aqm_flow *of;      /* [NL_AQM_FLOWS] */
+	struct nl_flow_list fresh, old;
+	struct nl_cake *cake; /* or NULL */
 	struct nl_pie pie;
 	struct nl_prng random;
-	uint64_t bytes, packets;
 	uint32_t largest_B; /* packet so far */
 };
 

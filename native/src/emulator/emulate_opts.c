@@ -37,7 +37,7 @@ static const struct {
 
 static const char *const discipline_name[] = {
 	[NL_DISCIPLINE_NONE] = "none", [NL_FIFO] = "fifo", [NL_CODEL] = "codel",
-	[NL_FQ_CODEL] = "fq_codel", [NL_PIE] = "pie",
+	[NL_FQ_CODEL] = "fq_codel", [NL_PIE] = "pie", [NL_CAKE] = "cake",
 };
 
 enum { LANE_OPTIONS = sizeof(link_option) / sizeof(link_option[0]) };
@@ -96,7 +96,7 @@ static int parse_discipline(struct nl_request *request, uint64_t *out, struct nl
 			*out = i;
 			return NL_OK;
 		}
-	return name ? nl_fail_key(err, "discipline", "discipline: expected none, fifo, codel, fq_codel or pie")
+	return name ? nl_fail_key(err, "discipline", "discipline: expected none, fifo, codel, fq_codel, pie or cake")
 		    : NL_OK;
 }
 

@@ -49,7 +49,7 @@ static struct nl_aqm_opts aqm_opts(const struct nl_link_opts *opts)
 {
 	return (struct nl_aqm_opts){.discipline = opts->discipline, .target_ns = opts->target_ns,
 				    .interval_ns = opts->interval_ns, .limit_B = opts->queue_B,
-				    .limit_packets = opts->queue_packets, .ecn = opts->ecn,
+				    .limit_packets = opts->queue_packets, .ecn = opts->ecn, .rate_bps = opts->rate_bps,
 				    .seed = opts->seed + (UINT64_C(1) << 61)};
 }
 
@@ -175,8 +175,8 @@ void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint6
 {
 	if (link->opts.discipline) {
 		nl_link_serve(link, now_ns);
-		*bytes = link->queue.bytes;
-		*packets = link->queue.packets;
+		*bytes = link->queue.flows.bytes;
+		*packets = link->queue.flows.packets;
 		return;
 	}
 	serve_until(link, now_ns);
@@ -452,7 +452,7 @@ void nl_link_serve(struct nl_link *link, uint64_t now_ns)
 	struct nl_aqm_packet packet;
 	struct run run = {0};
 
-	while (link->queue.packets && serves_next_ns(link) <= now_ns) {
+	while (link->queue.flows.packets && serves_next_ns(link) <= now_ns) {
 		uint64_t begin_ns = serves_next_ns(link);
 		uint64_t end_ns;
 		int follows, overtaken;
@@ -492,9 +492,10 @@ static void put_in_queue(struct nl_link *link, uint64_t now_ns, const struct nl_
 				       .flow = nl_superpacket_flow(sp, block + HEAD_B, link->opts.seed),
 				       .takes_marks = nl_superpacket_ecn(block + HEAD_B) != 0};
 
+	nl_superpacket_hosts(sp, block + HEAD_B, link->opts.seed, &packet.source, &packet.destination);
 	nl_pkt_ring_keep(&link->ring, HEAD_B + len, sp->segments + 1);
 	link->unsent_packets += sp->segments;
-	if (!link->queue.packets)
+	if (!link->queue.flows.packets)
 		link->filled_ns = now_ns;
 	for (uint32_t i = 0; i < sp->segments; i++) {
 		uint64_t *counter = NULL;
@@ -684,7 +685,7 @@ uint64_t nl_link_next_ns(const struct nl_link *link)
 	const struct nl_piece *piece = nl_link_first(link);
 	uint64_t depart_ns = piece ? piece->depart_ns : UINT64_MAX, served_ns, delay_ns;
 
-	if (!link->queue.packets)
+	if (!link->queue.flows.packets)
 		return depart_ns;
 	/* nothing of the queue departs before this */
 	delay_ns = least_delay_ns(link);

@@ -151,22 +151,47 @@ enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const u
 	return NL_SUPERPACKET_OK;
 }
 
+/* FNV-1a of bytes, begun or continued. */
+static uint64_t flow_hash(uint64_t hash, const uint8_t *bytes, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+	return hash;
+}
+
+static uint64_t flow_hash_begin(uint64_t seed)
+{
+	return (UINT64_C(14695981039346656037) ^ seed) * UINT64_C(1099511628211);
+}
+
+static uint32_t flow_hash_end(uint64_t hash)
+{
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
 uint32_t nl_superpacket_flow(const struct nl_superpacket *sp, const uint8_t *frame, uint64_t seed)
 {
 	const uint8_t *ip = frame + NL_VNET_B;
-	int v4 = sp->version == 4, protocol = v4 ? ip[9] : ip[6];
+	int v4 = sp->version == 4;
+	uint8_t protocol = v4 ? ip[9] : ip[6];
 	uint32_t from = v4 ? 12 : 8, to = v4 ? 20 : IPV6_B, at = v4 ? (ip[0] & 15u) * 4 : IPV6_B;
 	int whole = !v4 || !(be16_get(ip + 6) & MORE_FRAGMENTS_OR_OFFSET);
-	/* FNV-1a */
-	uint64_t hash = (UINT64_C(14695981039346656037) ^ seed) * UINT64_C(1099511628211);
+	uint64_t hash = flow_hash(flow_hash_begin(seed), ip + from, to - from);
 
-	for (uint32_t i = from; i < to; i++)
-		hash = (hash ^ ip[i]) * UINT64_C(1099511628211);
-	hash = (hash ^ (uint64_t)protocol) * UINT64_C(1099511628211);
+	hash = flow_hash(hash, &protocol, 1);
 	if (whole && (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && sp->ip_B >= at + 4)
-		for (uint32_t i = at; i < at + 4; i++)
-			hash = (hash ^ ip[i]) * UINT64_C(1099511628211);
-	return (uint32_t)(hash ^ hash >> 32);
+		hash = flow_hash(hash, ip + at, 4);
+	return flow_hash_end(hash);
+}
+
+void nl_superpacket_hosts(const struct nl_superpacket *sp, const uint8_t *frame, uint64_t seed, uint32_t *source,
+			  uint32_t *destination)
+{
+	const uint8_t *ip = frame + NL_VNET_B;
+	uint32_t len = sp->version == 4 ? 4 : 16, from = sp->version == 4 ? 12 : 8;
+
+	*source = flow_hash_end(flow_hash(flow_hash_begin(seed), ip + from, len));
+	*destination = flow_hash_end(flow_hash(flow_hash_begin(seed), ip + from + len, len));
 }
 
 int nl_superpacket_tcp_ports(const struct nl_superpacket *sp, const uint8_t *frame, uint16_t port[2])

@@ -56,6 +56,10 @@ int nl_superpacket_mark(uint8_t *frame);
  * behind extension headers left out. */
 uint32_t nl_superpacket_flow(const struct nl_superpacket *sp, const uint8_t *frame, uint64_t seed);
 
+/* Hashes of the addresses of an IP packet that was read. */
+void nl_superpacket_hosts(const struct nl_superpacket *sp, const uint8_t *frame, uint64_t seed, uint32_t *source,
+			  uint32_t *destination);
+
 /* Source and destination port of an IP packet of TCP that was read. 0: of another protocol, a fragment, or
  * behind extension headers. */
 int nl_superpacket_tcp_ports(const struct nl_superpacket *sp, const uint8_t *frame, uint16_t port[2]);

@@ -8,7 +8,7 @@ static void check_link(const struct nl_link_opts *o)
 	want(o->loss_ppb <= NL_PPB && o->reorder_ppb <= NL_PPB);
 	want(o->rate_bps || (!o->queue_B && !o->queue_packets && !o->burst_B));
 	want(!o->trace); /* a path in the request, which the emulator reads */
-	want(!o->discipline || (o->rate_bps && o->discipline <= NL_PIE && !o->policer && !o->mark_above_B));
+	want(!o->discipline || (o->rate_bps && o->discipline <= NL_CAKE && !o->policer && !o->mark_above_B));
 	want(!o->ecn || o->discipline > NL_FIFO);
 	want(o->discipline <= NL_FIFO || (o->target_ns && o->interval_ns));
 	want(!o->policer || (o->burst_B && !o->queue_B && !o->queue_packets));

@@ -92,7 +92,7 @@ AQM(codel_drops_nothing_below_its_target_and_no_last_packet)
 	CHECK(drops == 0);
 	/* a slow link: 20 ms a packet, with never more than one behind it */
 	for (int i = 0; i < 500; i++, now_ns += 20 * MS) {
-		while (queue.packets < 2)
+		while (queue.flows.packets < 2)
 			put(0);
 		CHECK(nl_aqm_take(&queue, &packet, now_ns));
 	}
@@ -169,6 +169,13 @@ AQM(a_greedy_flow_stands_at_the_target_of_codel)
 	CHECK(early == drops && drops > 5);
 }
 
+AQM(a_greedy_flow_stands_at_the_target_of_cake)
+{
+	opened((struct nl_aqm_opts){.discipline = NL_CAKE, CODEL_TIMES, .limit_packets = 1000, .rate_bps = 12000000});
+	CHECK(greedy(20000, 60000) < 3 * 5);
+	CHECK(early == drops && drops > 5);
+}
+
 AQM(a_greedy_flow_stands_at_the_reference_delay_of_pie)
 {
 	double ms;
@@ -185,14 +192,16 @@ AQM(a_flow_that_takes_marks_stands_at_the_target_without_a_loss)
 	const struct nl_aqm_opts disciplines[] = {
 		{CODEL, .limit_packets = 1000, .ecn = 1},
 		{.discipline = NL_FQ_CODEL, CODEL_TIMES, .limit_packets = 1000, .ecn = 1},
+		{.discipline = NL_CAKE, CODEL_TIMES, .limit_packets = 1000, .rate_bps = 12000000, .ecn = 1},
 		{.discipline = NL_PIE, .target_ns = 15 * MS, .interval_ns = 15 * MS, .limit_packets = 1000,
 		 .seed = 3, .ecn = 1},
 	};
+	const size_t last = sizeof(disciplines) / sizeof(disciplines[0]) - 1;
 
-	for (size_t d = 0; d < sizeof(disciplines) / sizeof(disciplines[0]); d++) {
+	for (size_t d = 0; d <= last; d++) {
 		opened(disciplines[d]);
 		takes_marks = 1;
-		CHECK(greedy(20000, 60000) < (d == 2 ? 2 * 15 : 3 * 5));
+		CHECK(greedy(20000, 60000) < (disciplines[d].discipline == NL_PIE ? 2 * 15 : 3 * 5));
 		CHECK(drops == 0 && s.marks > 5);
 		nl_aqm_free(&queue);
 		/* a sender that takes no marks is dropped as without ecn */
@@ -206,7 +215,7 @@ AQM(a_flow_that_takes_marks_stands_at_the_target_without_a_loss)
 		takes_marks = 1;
 		greedy(20000, 60000);
 		CHECK(early == drops && drops > 5 && s.marks == 0);
-		if (d < 2)
+		if (d < last)
 			nl_aqm_free(&queue);
 	}
 }
@@ -290,7 +299,7 @@ AQM(fq_codel_shares_a_link_between_unequal_flows)
 		of[packet.flow]++;
 		if (packet.flow == 2 && now_ns - packet.arrived_ns > longest_ns)
 			longest_ns = now_ns - packet.arrived_ns;
-		CHECK(queue.packets <= 1000);
+		CHECK(queue.flows.packets <= 1000);
 	}
 	/* the light one has what it sends, and waits for one turn of the others, which have two packets where a
 	 * quantum of 1514 B has left enough; they have halves of what is left */
@@ -304,12 +313,12 @@ AQM(a_full_queue_drops_the_last_and_fq_codel_the_longest)
 	opened((struct nl_aqm_opts){.discipline = NL_FIFO, .limit_B = 10 * PACKET_B});
 	for (int i = 0; i < 12; i++)
 		put(0);
-	CHECK(drops == 2 && early == 0 && queue.packets == 10 && queue.bytes == 10 * PACKET_B);
+	CHECK(drops == 2 && early == 0 && queue.flows.packets == 10 && queue.flows.bytes == 10 * PACKET_B);
 	nl_aqm_free(&queue);
 	opened((struct nl_aqm_opts){.discipline = NL_FQ_CODEL, .target_ns = 5 * MS, .interval_ns = 100 * MS,
 				    .limit_packets = 100});
 	put(1);
 	for (int i = 0; i < 100; i++)
 		put(0);
-	CHECK(drops_of[0] == 50 && drops_of[1] == 0 && queue.packets == 51);
+	CHECK(drops_of[0] == 50 && drops_of[1] == 0 && queue.flows.packets == 51);
 }

@@ -305,7 +305,7 @@ LINK(a_discipline_is_served_by_the_opportunities_of_a_trace)
 
 LINK(a_discipline_serves_at_the_rate_and_holds_no_memory_of_what_it_drops)
 {
-	const uint64_t disciplines[] = {NL_FIFO, NL_CODEL, NL_FQ_CODEL, NL_PIE};
+	const uint64_t disciplines[] = {NL_FIFO, NL_CODEL, NL_FQ_CODEL, NL_PIE, NL_CAKE};
 
 	for (size_t d = 0; d < sizeof(disciplines) / sizeof(disciplines[0]); d++) {
 		uint64_t now_ns = MS, due_ns, before_ns = 0, pieces_B = 0, end_ns = 2000 * MS;
