@@ -18,21 +18,15 @@ from netlab.bundle.verify import Deviation, changed_files, other_figures, other_
 from netlab.cli import loading, options
 from netlab.cli.measuring import exit_code, measure
 from netlab.cli.reporting import gate_code
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import NetlabError
 from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.files.writing import scratch
-from netlab.results.store import latest
 from netlab.study import Study, load_stored
 
 
-def write_bundle(
-    study: Study, results: Path | None, campaign: str, out: Path | None, **asked: Any
-) -> None:
+def write_bundle(study: Study, results: Path | None, out: Path | None, **asked: Any) -> None:
     directory = results or paths.results_dir(study.name)
-    if campaign not in ("", latest(directory)):
-        text = "a bundle has all campaigns, and its report is of the latest"
-        raise BadInput(text, where=str(directory), value=campaign, code="E-REPORT-050")
     target = (out or Path(f"{study.name}.zip")).expanduser().absolute()
     with Progress() as progress:
         concerns = bundle(

@@ -43,6 +43,17 @@ def measurable_and_notebooks(study: str, **arguments: Any) -> dict[str, Any]:
 
 def measured(study: str, *, quick: bool, results: Path | None, **arguments: Any) -> dict[str, Any]:
     """Arguments of a command, with a study that was measured and the notebooks of its report."""
+    found = measured_of_campaign(study, quick=quick, results=results, **arguments)
+    if earlier := found.pop("campaign"):
+        text = "this command takes the latest campaign"
+        raise BadInput(text, where=str(found["results"]), value=earlier, code="E-CLI-084")
+    return found
+
+
+def measured_of_campaign(
+    study: str, *, quick: bool, results: Path | None, **arguments: Any
+) -> dict[str, Any]:
+    """The same of a command that takes an earlier campaign, too; empty of the latest one."""
     loaded, results, campaign = load_measured_study(study, quick=quick, results=results)
     found = {"study": loaded, "results": results, "campaign": campaign}
     return found | {"notebooks": notebooks_of(loaded, study), **arguments}
@@ -80,9 +91,10 @@ def load_measured_study(
     if one := named_campaign(given):
         directory, campaign = one
         if results is None or results.resolve() == directory.resolve():
-            if campaign != (last := latest(directory)):
-                options.note(f"of campaign {campaign}; the latest is {last}")
-            return load_stored(study_file(directory, campaign)), directory, campaign
+            earlier = "" if campaign == (last := latest(directory)) else campaign
+            if earlier:
+                options.note(f"of campaign {earlier}; the latest is {last}")
+            return load_stored(study_file(directory, campaign)), directory, earlier
     return *_load_latest(given, quick=quick, results=results), ""
 
 

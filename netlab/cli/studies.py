@@ -35,7 +35,11 @@ def run_command() -> None:
     """
 
 
-@main.command("report", validates="netlab.cli.loading:measured", runs="netlab.cli.reporting:report")
+@main.command(
+    "report",
+    validates="netlab.cli.loading:measured_of_campaign",
+    runs="netlab.cli.reporting:report",
+)
 @options.study_argument
 @options.quick_option
 @options.results_option()

@@ -152,7 +152,7 @@ def test_a_function_that_a_command_names_takes_its_arguments(words):
         takes = inspect.signature(wings.load(command.runs)).parameters.values()
         named = {one.name for one in takes if one.kind is not one.VAR_KEYWORD}
         # arguments that are validated may be loaded into others
-        assert named <= names | ({"notebooks"} if command.validates else set())
+        assert named <= names | ({"notebooks", "campaign"} if command.validates else set())
         assert names - named <= set(TIMING) or any(one.kind is one.VAR_KEYWORD for one in takes)
 
 

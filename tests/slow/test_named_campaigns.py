@@ -82,7 +82,7 @@ def test_a_report_made_in_python_is_of_the_campaign_of_its_results(stored, tmp_p
 @pytest.mark.parametrize("way", [0, 1], ids=["RESULTS@CAMPAIGN", "its study.yml"])
 def test_a_bundle_of_an_earlier_campaign_is_refused(stored, tmp_path, way):
     made = invoke("bundle", names(stored, FIRST)[way], "--out", tmp_path / "b.zip")
-    assert made.exit_code == 2 and "E-REPORT-050" in made.output, made.output
+    assert made.exit_code == 2 and "E-CLI-084" in made.output, made.output
     assert not (tmp_path / "b.zip").exists()
 
 

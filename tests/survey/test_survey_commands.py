@@ -13,7 +13,7 @@ from refusals import refused
 from netlab.errors import BadInput
 from netlab.results.flags import remedy_of
 from netlab.survey import init, paths
-from netlab.survey.commands import _remedy
+from netlab.survey.short_study import _remedy
 
 ENDS = [
     ("measure left", 2, "E-CLI-035"),
