@@ -135,7 +135,8 @@ def test_a_wing_that_cannot_be_used_is_named_and_the_others_work_without_it(tmp_
     else:
         done = netlab("--help", env=env, cwd=tmp_path)
         listed = re.findall(r"^  ([a-z]+)  +\S", done.stdout.partition("Commands:")[2], re.M)
-        assert listed == sorted({*CORE, *wings.commands()})
+        # of the wings that are installed, also where this runs beside a checkout without one
+        assert {*CORE, *wings.commands()} <= set(listed) and "trex" not in listed
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert "netlab-trex" in line and "left out" in line and line.endswith(f"[{code}]")
