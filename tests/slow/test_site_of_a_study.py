@@ -130,7 +130,7 @@ def test_a_cell_leads_to_its_runs_and_a_run_to_its_record_plot_and_block(site, o
         row = runs.set_index("run_id").loc[record["run_id"]]
         assert record["goodput_MBps"] == row["goodput_MBps"]
         assert record["provenance"]["hosts"]["linux64-a"]["kernel"] == "6.12.0"
-    assert "stalled: &lt;i&gt;nothing&lt;/i&gt; came" in page
+    assert ">stalled</a>: &lt;i&gt;nothing&lt;/i&gt; came" in page
 
 
 def test_the_views_show_each_measured_group_and_provenance_folds_what_is_equal(site):
