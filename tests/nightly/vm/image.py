@@ -44,7 +44,7 @@ MODULES = re.compile(
     r"|net/(8021q|802|llc|tls)"
     r"|drivers/(virtio|block/virtio_blk|ptp|pps)|net/core"
     r"|fs/(ext4|jbd2|mbcache)|lib|crypto/crc32|arch/x86/crypto/crc32"
-    r"|net/ipv4/tcp_|net/sched/sch_(fq|netem|tbf)).*)"
+    r"|net/ipv4/tcp_|net/sched/sch_(cake|fq|netem|tbf)).*)"
 )
 """Files of the kernel's package that the machines need."""
 ACCOUNTS = {
