@@ -199,7 +199,8 @@ def unmarked(study: Study, path: str) -> Iterator[Check]:
     if link is None or link.emulator is None:
         return
     ways = chain.from_iterable(each.ways for each in link.emulator.links)
-    if not any(way.marks or way.mark_above_B for way in ways):
+    # of a discipline that marks by itself nothing was asked
+    if not any(way.queue_ecn or way.mark_above_B for way in ways):
         return
     for group in study.groups:
         of_group = {link_name(group.path, one.of_link) for one in study.combinations(group)}

@@ -102,6 +102,7 @@ MARKS = {"rate_Mbps": 10.0, "queue_discipline": "codel", "queue_ecn": True}
         ({"rate_Mbps": 10.0, "second": MARKS}, {}, ["a", "b"]),
         ({"rate_Mbps": 10.0, "reverse": MARKS}, {}, ["a", "b"]),
         (MARKS | {"queue_ecn": False}, {}, []),
+        ({"rate_Mbps": 10.0, "queue_discipline": "cake"}, {}, []),
         (MARKS, {"congestion": "dctcp"}, []),
         (MARKS, {"tunings": [{"name": "ecn", "knobs": [ASKED]}]}, []),
         (MARKS, {"tunings": [{"name": "ecn", "knobs": [{**ASKED, "value": 2}]}]}, ["a", "b"]),
