@@ -42,8 +42,9 @@ BLOCKING_MOST = 32
 OUTLASTING = 0.05
 """Least part of the streams in a burst of losses that does not end in time, of a warning."""
 
-ECN, ASKS_ECN = "net.ipv4.tcp_ecn", ("1", "3")
+ECN, ASKS_ECN = "net.ipv4.tcp_ecn", ("1", "3", "4")
 """The sysctl by which new connections ask for marks of congestion, and its values that do."""
+CONTROL = "net.ipv4.tcp_congestion_control"
 
 DATAGRAM_TIMING = Timing(rounds=1, seconds=0.2, warmup_s=0.0, interval_ms=50)
 DATAGRAMS_PER_S = 100
@@ -218,9 +219,12 @@ def _negotiates_ecn(study: Study, group: Group) -> bool:
     """Whether a host's new connections ask for ECN: as found they only answer."""
     groups = study.run_groups([group])
     levels = {tuning for tuning, _, _ in study.levels(group)}
-    profiles = (study.tuning_profile(group.sender, level) for level in levels)
+    profiles = [study.tuning_profile(group.sender, level) for level in levels]
     asked = any(profile.value_of("sysctl", ECN) in ASKS_ECN for profile in profiles)
-    return asked or "dctcp" in study.congestions(groups)
+    named = set(study.congestions(groups))
+    if not all(study.congestion_of(each) for each in groups):
+        named.update(profile.value_of("sysctl", CONTROL) or "" for profile in profiles)
+    return asked or "dctcp" in named
 
 
 def most_files(study: Study, groups: Iterable[Group], cpus: int) -> int:

@@ -91,6 +91,10 @@ def test_datagrams_do_not_wait_for_a_burst_and_a_path_without_emulator_has_none(
 
 
 ASKED = {"kind": "sysctl", "name": "net.ipv4.tcp_ecn", "value": 1}
+DCTCP = {
+    **{"kind": "sysctl", "name": "net.ipv4.tcp_congestion_control", "value": "dctcp"},
+    "risk": "of all connections of the lab",
+}
 MARKS = {"rate_Mbps": 10.0, "queue_discipline": "codel", "queue_ecn": True}
 
 
@@ -106,6 +110,15 @@ MARKS = {"rate_Mbps": 10.0, "queue_discipline": "codel", "queue_ecn": True}
         (MARKS, {"congestion": "dctcp"}, []),
         (MARKS, {"tunings": [{"name": "ecn", "knobs": [ASKED]}]}, []),
         (MARKS, {"tunings": [{"name": "ecn", "knobs": [{**ASKED, "value": 2}]}]}, ["a", "b"]),
+        # AccECN of those that connect, and ECN to others
+        (MARKS, {"tunings": [{"name": "ecn", "knobs": [{**ASKED, "value": 4}]}]}, []),
+        (MARKS, {"tunings": [{"name": "ecn", "knobs": [{**ASKED, "value": 5}]}]}, ["a", "b"]),
+        (MARKS, {"tunings": [{"name": "dctcp", "knobs": [DCTCP]}]}, []),
+        (
+            MARKS,
+            {"congestion": "cubic", "tunings": [{"name": "dctcp", "knobs": [DCTCP]}]},
+            ["a", "b"],
+        ),
         # the factor makes links of their own for one group
         ({"rate_Mbps": 10.0, "queue_discipline": "codel"}, {}, ["b"]),
     ],
