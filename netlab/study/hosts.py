@@ -163,8 +163,8 @@ DISCIPLINE_MS = {
     "pie": (15.0, 15.0),
 }
 """Target and interval of a discipline, ms, as its RFC, or Linux's sch_cake, has them."""
-Target = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
-DisciplineInterval = Annotated[float, Field(gt=0, le=4000, allow_inf_nan=False)]
+Target = Annotated[float, Field(ge=0.001, le=1000, allow_inf_nan=False)]
+DisciplineInterval = Annotated[float, Field(ge=0.001, le=4000, allow_inf_nan=False)]
 
 
 TRACE = "lte.down"

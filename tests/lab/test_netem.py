@@ -328,6 +328,9 @@ def test_a_topology_with_an_emulator_survives_its_state_file():
         ({"queue_discipline": "pie"}, "needs a rate_Mbps"),
         ({"rate_Mbps": 1.0, "target_ms": 5.0}, "name it"),
         ({"rate_Mbps": 1.0, "queue_discipline": "red"}, "queue_discipline"),
+        # the emulator takes whole microseconds
+        ({"rate_Mbps": 1.0, "queue_discipline": "codel", "target_ms": 0.0004}, "target_ms"),
+        ({"rate_Mbps": 1.0, "queue_discipline": "pie", "interval_ms": 0.0004}, "interval_ms"),
         ({"rate_Mbps": 1.0, "queue_discipline": "codel", "mark_above_B": 9000}, "takes no"),
         ({"rate_Mbps": 1.0, "queue_ecn": True}, "name a queue_discipline"),
         ({"loss": 0.1, "loss_in_burst": 0.5}, "needs loss_burst_packets"),
