@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 
 import guide
+import pytest
+import yaml
+from study.crossed_study import BASE, crossed
 
 import netlab
 from netlab.analysis.cells import CELL_COLUMNS
@@ -118,3 +121,15 @@ def test_every_key_of_a_study_is_documented():
     _, marker, generated = page("study.md").partition(INTRODUCTION)
     assert marker
     assert generated == as_markdown(), "netlab schema --reference prints what follows the marker"
+
+
+SET_UPS = re.findall(r"`(emulator: {[^`]*})`, `(factors: {[^`]*})`", page("factors.md"))
+
+
+@pytest.mark.parametrize("set_up", SET_UPS)
+def test_a_set_up_of_papers_is_a_study_with_its_factors(set_up):
+    emulator, factors = map(yaml.safe_load, set_up)
+    path = {**BASE["paths"]["cable"], "link": emulator}
+    study = crossed(paths={"cable": path}, groups=[{**BASE["groups"][0], **factors}])
+    (levels,) = factors["factors"].values()
+    assert len(study.links) == len(levels)
