@@ -9,7 +9,8 @@
  * With ecn a packet whose sender takes marks is marked (RFC 3168) in place of an early drop, as by the disciplines
  * of Linux: PIE marks up to a probability of a tenth, and drops above it (RFC 8033, section 5.1). The limits hold in
  * every discipline, and drop. The queue has the order of the packets; their memory is the caller's, who is called
- * for each packet that is dropped, and sets the mark. One thread at a time; now_ns never decreases. */
+ * for each packet that is dropped, and sets the mark. One thread at a time; now_ns never decreases, but a packet that
+ * another link passed on late may have arrived before the one before it. */
 #pragma once
 
 #include "base/prng.h"

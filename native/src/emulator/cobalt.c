@@ -52,7 +52,7 @@ int nl_cobalt_drops(struct nl_cobalt *c, const struct nl_cobalt_times *times, ui
 
 void nl_cobalt_overflow(struct nl_cobalt *c, const struct nl_cobalt_times *times, uint64_t now_ns)
 {
-	if (now_ns - c->blue_ns > times->target_ns) {
+	if (now_ns > c->blue_ns + times->target_ns) {
 		c->probability = c->probability < UINT32_MAX - PROBABILITY_UP ? c->probability + PROBABILITY_UP
 										: UINT32_MAX;
 		c->blue_ns = now_ns;
@@ -65,7 +65,7 @@ void nl_cobalt_overflow(struct nl_cobalt *c, const struct nl_cobalt_times *times
 
 void nl_cobalt_empty(struct nl_cobalt *c, const struct nl_cobalt_times *times, uint64_t now_ns)
 {
-	if (c->probability && now_ns - c->blue_ns > times->target_ns) {
+	if (c->probability && now_ns > c->blue_ns + times->target_ns) {
 		c->probability -= c->probability < PROBABILITY_DOWN ? c->probability : PROBABILITY_DOWN;
 		c->blue_ns = now_ns;
 	}

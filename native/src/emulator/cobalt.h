@@ -6,7 +6,7 @@
  * overflow and shrinks by 1/4096 with an empty queue, each once in a target's time; this takes no marks.
  *
  * After Hoiland-Jorgensen, Taht and Morton, "Piece of CAKE" (LANMAN 2018), and Linux's sch_cake(8). One thread at a
- * time; now_ns never decreases. */
+ * time; now_ns never decreases, but as aqm.h has it for overflows. */
 #pragma once
 
 #include "base/prng.h"

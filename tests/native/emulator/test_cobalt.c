@@ -116,6 +116,9 @@ TEST(blue_grows_with_overflows_once_in_a_target_and_shrinks_with_empty_queues)
 		nl_cobalt_overflow(&cobalt, &times, now_ns);
 	/* at 0, 6, 12 .. 36 ms: more than a target after each other */
 	CHECK(cobalt.probability == 7u << 24);
+	/* a packet that another link passed on too late arrived before the last overflow */
+	nl_cobalt_overflow(&cobalt, &times, now_ns - 6 * MS);
+	CHECK(cobalt.probability == 7u << 24);
 	/* its drops take no marks; a quarter of a second has none of the other kind, as the target is met */
 	for (int i = 0; i < 100000; i++)
 		dropped += leaves(0, 1) == 1;
