@@ -15,6 +15,7 @@ import netlab
 from netlab.analysis.cells import CELL_COLUMNS
 from netlab.analysis.shares import OF_CELLS
 from netlab.cli.guard import BELOW_GATE, CONDITION_MET
+from netlab.lab.emulator import MANAGED_PACKETS
 from netlab.results.columns import TABLES
 from netlab.results.flags import Flag
 from netlab.results.flags import as_markdown as flags_as_markdown
@@ -133,3 +134,7 @@ def test_a_set_up_of_papers_is_a_study_with_its_factors(set_up):
     study = crossed(paths={"cable": path}, groups=[{**BASE["groups"][0], **factors}])
     (levels,) = factors["factors"].values()
     assert len(study.links) == len(levels)
+
+
+def test_the_limit_of_a_queue_under_a_discipline_is_documented():
+    assert f"{MANAGED_PACKETS:,} packets" in page("factors.md")
