@@ -18,7 +18,7 @@ from netlab.bundle.pages_repository import PagesRepository, regular_files
 from netlab.bundle.redaction import words_of
 from netlab.errors import BadInput, NetlabError, printable
 from netlab.files.reading import read_text
-from netlab.files.writing import scratch, write_text
+from netlab.files.writing import parse_json, scratch, write_text
 from netlab.report.export import FOLDER, Exporter
 from netlab.report.page import MARKER, Section, as_html, page_of
 from netlab.report.pages import trended
@@ -91,7 +91,7 @@ def publish_sites(
     """
     reports = [published(site) for site in sites]
     exposed = words_of(None, *(site / part for site in sites for part in (FOLDER, "records")))
-    hosts = {name for one in reports for end in ("sender", "receiver") for name in one.runs[end]}
+    hosts = set().union(*(_hosts(one.runs) for one in reports))
     exposed = replace(exposed, hosts=tuple(sorted(hosts.union(exposed.hosts))))
     if twice := [place for place, n in Counter(one.place for one in reports).items() if n > 1]:
         reason = f"two reports are of one study and one last run: {', '.join(twice)}; give one"
@@ -126,6 +126,13 @@ def publish_sites(
                 reason = f"{len(other)} files of {site} are not what git stored, first {other[0]}"
                 raise NetlabError(f"{reason}; nothing was pushed", code="E-REPORT-022")
         return pages.push(commit)
+
+
+def _hosts(runs: pd.DataFrame) -> set[str]:
+    """Names of the hosts of runs: of both ends, and of others that sent or could have sent."""
+    texts = runs["provenance"].dropna().unique()
+    stated = (parse_json(text, "provenance").get("hosts") or {} for text in texts if text)
+    return {*runs["sender"], *runs["receiver"]}.union(*stated)
 
 
 def write_index(directory: Path) -> None:

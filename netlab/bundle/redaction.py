@@ -15,9 +15,12 @@ from pathlib import Path
 
 from netlab.files.archive import names_in
 from netlab.files.reading import read_text
+from netlab.files.yaml_file import read_yaml
 from netlab.results.frames import map_texts, texts_in
 from netlab.study import Study
 from netlab.units import listed
+
+STUDY = "study.yml"
 
 _MAC = re.compile(r"(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![0-9A-Za-z:])")
 _ADDRESS = re.compile(
@@ -86,10 +89,13 @@ class Words:
 
 def words_of(study: Study | None, *directories: Path) -> Words:
     """The words of a study, where one is given, and of all files of directories."""
-    stated = study.hosts.values() if study else ()
-    hosts = {host.address for host in stated if host.address and not _is_address(host.address)}
-    hosts |= set(study.hosts) if study else set()
-    users = {host.user for host in stated if host.user}
+    logins = [*_stored_hosts(directories)]
+    if study:
+        logins += study.model_dump(mode="json")["hosts"].items()
+    hosts = {name for name, _ in logins}
+    names = {login["address"] for _, login in logins if login.get("address")}
+    hosts |= {name for name in names if not _is_address(name)}
+    users = {login["user"] for _, login in logins if login.get("user")}
     addresses: set[str] = set()
     macs: set[str] = set()
     for text in (study.model_dump_json() if study else "", *_texts(directories)):
@@ -98,6 +104,14 @@ def words_of(study: Study | None, *directories: Path) -> Words:
         macs.update(_MAC.findall(text))
         addresses.update(filter(_is_address, _ADDRESS.findall(text)))
     return Words(*(tuple(sorted(words)) for words in (hosts, addresses, macs, users)))
+
+
+def _stored_hosts(directories: Iterable[Path]) -> Iterator[tuple[str, dict]]:
+    """Name and login of each host of stored studies: earlier campaigns may have had others."""
+    for directory in directories:
+        for name in names_in(directory):
+            if Path(name).name == STUDY:
+                yield from (read_yaml(directory / name).get("hosts") or {}).items()
 
 
 def _is_address(text: str) -> bool:
