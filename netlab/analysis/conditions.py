@@ -33,6 +33,7 @@ from netlab.measure.bottleneck import (
 )
 from netlab.measure.ledger import meaning, one_machine
 from netlab.study import Study
+from netlab.study.flows import from_text, has_hosts
 from netlab.units import arrows
 
 # Conditions of the measurement: flags, unsupported knobs, overhead and noise.
@@ -325,6 +326,7 @@ def ceilings_table(runs: pd.DataFrame, cells: pd.DataFrame) -> Table | None:
 COLUMNS = (*CELL_KEYS, "cpu_s_per_GB", "low", "high", "n")
 OF_BUSY = (
     *("path", "sender", "receiver", "sender_cpu_percent", "receiver_cpu_percent", "provenance"),
+    "flows",
 )
 """Columns that the busy time of a run is computed from."""
 
@@ -346,6 +348,8 @@ def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> flo
     """Cores that were busy in the window, at both ends together; NaN if unknown."""
     ends = [("sender", row["sender"])]
     if not (study.in_lab(row["path"]) or one_machine(facts)):
+        if has_hosts(from_text(row["flows"])):
+            return math.nan  # the record has the busiest sender's share alone
         ends.append(("receiver", row["receiver"]))
     cores = 0.0
     for end, host in ends:

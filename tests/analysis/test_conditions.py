@@ -295,6 +295,15 @@ def test_two_machines_are_added_and_flagged_runs_left_out(foreign):
     assert once["cpu_s_per_GB"].to_numpy() * 3 == pytest.approx(cost)
 
 
+def test_several_senders_on_machines_of_their_own_have_no_known_cost(foreign):
+    """The record has the share of the busiest sender alone."""
+    hosts = {"left": {"cpus": 4}, "right": {"cpus": 8}, "third": {"cpus": 2}}
+    runs = synthetic.runs_of(foreign).assign(flows='[{"from":"left"},{"from":"third"}]')
+    assert cpu_cost(runs.assign(provenance=json.dumps({"hosts": hosts})), foreign).empty
+    one = {host: facts | {"boot_id": "1-a"} for host, facts in hosts.items()}
+    assert len(cpu_cost(runs.assign(provenance=json.dumps({"hosts": one})), foreign))
+
+
 def test_a_host_without_a_number_of_cpus_or_a_meter_has_no_cost(runs, openlab):
     known = {f"Linux64 {pair}" for pair in ("-> Linux64", "<-> Linux64", "-> Linux32")}
     assert set(cpu_cost(runs, openlab)["group"]) == known
