@@ -122,8 +122,9 @@ def _of_study(study: Study, both: set[str]) -> Iterator[tuple[str, object]]:
         if path_name not in both:
             path_name = PATHS_ALONE
             yield path_name, name
-        for words, value in _leaves(path.model_dump(mode="json", exclude={"ends"})):
+        for words, value in _leaves(path.model_dump(mode="json", exclude={"ends", "also"})):
             yield f"{path_name}, {words}", value
+        yield f"{path_name}, hosts", len(path.hosts)
     for part in ("socket", "policy", "latency", "udp"):
         for words, value in _leaves(getattr(study, part).model_dump(mode="json")):
             yield f"{part}, {words}", value

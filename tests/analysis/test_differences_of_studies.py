@@ -12,10 +12,12 @@ from netlab.files.yaml_file import validated
 from netlab.study import Study
 
 
-def lab(rtt_ms: float) -> Study:
-    hosts = {"left": {"kind": "lab"}, "middle": {"kind": "lab"}}
+def lab(rtt_ms: float, *also: str) -> Study:
+    hosts = {name: {"kind": "lab"} for name in ("left", "middle", *also)}
     link = {"emulator": {"rtt_ms": rtt_ms, "rate_Mbps": 1000.0}}
     paths = {"p1": {"ends": [{"host": "left"}, {"host": "middle"}], "link": link}}
+    if also:
+        paths["p1"]["also"] = [{"host": name} for name in also]
     content = {**campaigns.STUDY, "hosts": hosts, "paths": paths, "factors": {}}
     content["groups"] = campaigns.STUDY["groups"][:1]
     return validated(Study, content, "lab.yml")
@@ -56,3 +58,11 @@ def test_hosts_and_paths_of_other_names_are_compared_together():
     assert found.loc["path of one side"].tolist() == ["p1", "cable"]
     assert found.loc["path of one side, RTT, ms"].tolist() == ["1.0", "20.0"]
     assert "not recorded" not in found[["a", "b"]].to_numpy()
+
+
+def test_further_senders_are_counted_and_their_addresses_not_shown():
+    studies = lab(1.0), lab(1.0, "third", "fourth")
+    found = differences(*(synthetic.runs_of(study) for study in studies), studies)
+    row = found.set_index("item").loc["path p1, hosts"]
+    assert (row["a"], row["b"]) == ("2", "4")
+    assert not found.astype(str).apply(lambda of: of.str.contains("address")).to_numpy().any()
