@@ -153,10 +153,16 @@ def _check_combinations(study: StudyFields, group: Group, place: tuple[str | int
         text = f"{group.name}: {names}: only a path between lab hosts has a link to set"
         raise misplaced(text, (*place, "path"), group.path, code="E-STUDY-070")
     links = dict.fromkeys(one.of_link for one in combined)
-    if len(links) > 1 and any(e.address or e.interface for e in study.paths[group.path].ends):
+    path = study.paths[group.path]
+    stated = [
+        place
+        for place, ends in (("ends", path.ends), ("also", path.also))
+        if any(end.address or end.interface for end in ends)
+    ]
+    if len(links) > 1 and stated:
         own = "takes the lab's own addresses and interfaces; leave them out"
         text = f"{group.name}: a path that is set up as {len(links)} links {own}"
-        raise misplaced(text, ("paths", group.path, "ends"), code="E-STUDY-075")
+        raise misplaced(text, ("paths", group.path, stated[0]), code="E-STUDY-075")
     runs = dict.fromkeys(one.of_run for one in combined)
     for check, each in ((_check_run, runs), (_check_link, links)):
         for levels in filter(None, each):

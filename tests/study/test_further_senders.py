@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from refusals import refused
 from study.flows_file import keys_of, written
 
 from netlab.errors import BadInput
@@ -95,6 +96,14 @@ def test_a_path_that_hosts_cannot_share_is_refused(tmp_path, path, reason):
     with pytest.raises(BadInput) as refused:
         load(written(tmp_path, [{"count": 5}], hosts=HOSTS, paths={"slow": path}))
     assert reason in str(refused.value)
+
+
+def test_the_lab_names_interfaces_of_a_path_that_a_factor_sets_up_as_several(tmp_path):
+    also = {**PATH, "also": [{"host": "c", "interface": "eth7"}]}
+    content = {"hosts": HOSTS, "paths": {"slow": also}}
+    assert load(written(tmp_path, [{"count": 5}], **content))
+    with refused(BadInput, "E-STUDY-075", match=r"paths\.slow\.also"):
+        load(written(tmp_path, [{"count": 5}], factors={"rate_Mbps": [10, 20]}, **content))
 
 
 @pytest.mark.parametrize(
