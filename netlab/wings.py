@@ -96,14 +96,14 @@ def load(target: str) -> Any:
     module, _, name = target.partition(":")
     try:
         return getattr(import_module(module), name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if _is_of_the_process(error):
             raise
         text = f"cannot load {target}: {_reason(error)}; {_remedy(_package_of(module))}"
         raise _NotLoaded(text, code="E-WING-006") from error
 
 
-def _is_of_the_process(error: Exception) -> bool:
+def _is_of_the_process(error: BaseException) -> bool:
     """True for an error explained elsewhere: a limit, or Ctrl-C, is not a fault of a package."""
     full = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
     return (
@@ -114,7 +114,7 @@ def _is_of_the_process(error: Exception) -> bool:
     )
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """Reason in words, with the class of an error that says little without it."""
     imports = isinstance(error, (ImportError, AttributeError))
     return why(error) if imports else f"{type(error).__name__}: {why(error)}"
@@ -165,7 +165,7 @@ def _installed() -> dict[str, tuple[Wing, str]]:
 def _wing_at(point: EntryPoint, package: str) -> Wing:
     try:
         wing = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if _is_of_the_process(error):
             raise
         text = f"{_reason(error)}; {_remedy(package)}"

@@ -122,6 +122,7 @@ def trex(module: str) -> dict[str, str]:
         ("wing = Wing(commands={'trex': 'netlab_trex:trex'})", "E-WING-001"),
         ("wing = Wing(pages='netlab_trex:pages')", "E-WING-001"),
         ("wing: = Wing()", "E-WING-001"),
+        ("import sys; sys.exit('libtrex is absent')", "E-WING-001"),
         ("wing = 1", "E-WING-002"),
         (f"wing = Wing(commands={{'{OF_A_WING}': Command('a:b', 'Another.')}})", "E-WING-004"),
         ("wing = Wing(commands={'run': Command('a:b', 'Another.')})", "E-WING-005"),
