@@ -62,10 +62,12 @@ class Flag(StrEnum):
         return flag
 
     def as_markdown(self) -> str:
-        """Section of docs/flags.md."""
+        """Section of docs/flags.md; `netlab guide` shows it alone."""
+        first = f"{self.meaning[0].upper()}{self.meaning[1:]}."
         return (
             f"## `{self}`\n\n"
-            f"{self.detail or f'{self.meaning[0].upper()}{self.meaning[1:]}.'}\n\n"
+            f"{' '.join(filter(None, (first, self.detail)))}\n\n"
+            f"- Its run is {self.validity}.\n"
             f"- What to do: {self.remedy}.\n"
             f"- Measured again: {self.again}.\n"
         )
@@ -75,8 +77,8 @@ class Flag(StrEnum):
         Validity.DOUBTED,
         "no byte for longer than timeouts explain, or the streams ended early",
         "look for losses on the path: `retransmits`, `interface_drops`",
-        "No byte for 0.2 s and a loaded round trip, three times that where silences of a timeout "
-        "recur, as behind a policer; or the streams ended before the window.",
+        "Timeouts explain 0.2 s and a loaded round trip, three times that where silences of a "
+        "timeout recur, as behind a policer. Early is before the window ends.",
     )
     STARVED = (
         "starved",
@@ -93,7 +95,7 @@ class Flag(StrEnum):
         "a burst, then less: the rate fell at once within the window, and stayed",
         "measure with a warm-up longer than the burst (`timing.warmup_s`), or without the pauses "
         "between runs in which its credit fills (`timing.seconds`)",
-        "The rate fell by half or more: a token bucket whose credit ended (*1,500 until 0.6 s, "
+        "It fell by half or more: a token bucket whose credit ended (*1,500 until 0.6 s, "
         "then 100 MB/s*). The columns `burst_MBps`, `burst_s` and `sustained_MBps` have both rates "
         "([test](precision.md#steadiness-within-a-window)).",
     )
@@ -110,8 +112,7 @@ class Flag(StrEnum):
         Validity.DOUBTED,
         "over the ceiling by more than late reading and data held after a loss explain",
         "check the rate of link and bus that the study states",
-        "Late reading, data held after a loss, and 1 % for errors of clocks and headers are "
-        "allowed over the ceiling.",
+        "A further 1 % is allowed for errors of clocks and headers.",
         f"with `interference`, like it; else {NEXT_CALL}",
     )
     LEDGER_MISMATCH = (
@@ -120,7 +121,7 @@ class Flag(StrEnum):
         "the byte counts of the run disagree",
         "see which counts the message names: one is wrong, or wrapped unseen; `ip -s link` shows "
         "an interface's own",
-        "Counts disagree beyond headers, acknowledgements and foreign traffic; or the receiver's "
+        "They differ by more than headers, acknowledgements and foreign traffic; or the receiver's "
         "window and its samples do; or the times of these run back.",
     )
     INTERFERENCE = (
@@ -128,8 +129,8 @@ class Flag(StrEnum):
         Validity.DISTURBED,
         "other load, other traffic or a slower CPU, above the limits of the study",
         "end what else uses the hosts; if it cannot end, set other limits under `noise`",
-        "Steal, foreign load or traffic, or a fall of the CPU's frequency above the limits of "
-        "[`noise`](precision.md#noisy-hosts); thermal throttling.",
+        "That is steal, foreign load or traffic, or a fall of the CPU's frequency above the limits "
+        "of [`noise`](precision.md#noisy-hosts); or thermal throttling.",
         "after the rounds, while its cell has too few valid runs, `noise.retries` times at most; "
         f"{NEXT_CALL}",
     )

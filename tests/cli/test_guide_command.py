@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from netlab.cli import main
-from netlab.results.flags import Flag, in_plain
+from netlab.results.flags import Flag, in_plain, meaning_of
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,14 @@ def test_the_name_of_a_flag_shows_what_to_do_about_it_alone():
     assert done.exit_code == 0, done.output
     assert "ledger_mismatch" in done.stdout and in_plain(Flag.LEDGER_MISMATCH.remedy) in done.stdout
     assert "stalled" not in done.stdout
+
+
+@pytest.mark.parametrize("flag", Flag)
+def test_the_name_of_a_flag_shows_its_meaning_and_its_class(flag):
+    done = CliRunner().invoke(main, ["guide", flag], env={"COLUMNS": "1000"})
+    assert done.exit_code == 0, done.output
+    assert meaning_of(flag).lower() in done.stdout.lower()
+    assert f"Its run is {flag.validity}." in done.stdout
 
 
 def test_another_word_is_refused_with_the_names_of_the_pages():
