@@ -88,7 +88,7 @@ def load_measured_study(
     # pandas and pyarrow; a study that is to be measured needs neither
     from netlab.results.store import latest, named_campaign, study_file
 
-    if one := named_campaign(given):
+    if one := named_campaign(given, results):
         directory, campaign = one
         if results is None or results.resolve() == directory.resolve():
             earlier = "" if campaign == (last := latest(directory)) else campaign

@@ -101,12 +101,13 @@ class StoredResults:
     def __init__(self, name: str | Path, *, results: str | Path = "", superseded: bool = False):
         self._superseded = superseded
         own = isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir()
-        paths.given_path(results)
-        if str(results):
-            self.measured: Measured = load_measured(results, name)
-        elif one := named_campaign(name):
+        place = paths.given_path(results) if str(results) else None
+        one = named_campaign(name, place) if place is None or "@" in str(name) else None
+        if one and (place is None or place == one[0]):
             directory, campaign = one
-            self.measured = load_measured(directory, study_file(directory, campaign))
+            self.measured: Measured = load_measured(directory, study_file(directory, campaign))
+        elif place is not None:
+            self.measured = load_measured(results, name)
         elif not own and any((paths.given_path(name) / "runs").glob("*.parquet")):
             self.measured = load_measured(name)
         else:

@@ -202,8 +202,13 @@ def measured_directory(study: str) -> Path:
 
     That of the study if neither was measured.
     """
+    return _directories(study)[0]
+
+
+def _directories(study: str) -> list[Path]:
+    """Directories of the results of a study and of its short form, the one measured last first."""
     forms = (study,) if study.endswith(paths.QUICK) else (study, study + paths.QUICK)
-    return max(map(paths.results_dir, forms), key=_measured_at)
+    return sorted(map(paths.results_dir, forms), key=_measured_at, reverse=True)
 
 
 def names_here() -> str:
@@ -213,10 +218,11 @@ def names_here() -> str:
     return f"; {root} has " + (f"results of {', '.join(names)}" if names else "no results")
 
 
-def named_campaign(given: str | Path) -> tuple[Path, str] | None:
+def named_campaign(given: str | Path, results: Path | None = None) -> tuple[Path, str] | None:
     """Directory and id of ``RESULTS@CAMPAIGN``, or of the path of a study that a campaign stored.
 
-    None of any other name or path, which is not that of one campaign.
+    A campaign of a study's name is sought in `results`, if they are given; else in those of the
+    study and of its short form. None of any other name or path, which is not that of one campaign.
     """
     path = paths.given_path(given)
     if path.is_file():
@@ -227,10 +233,16 @@ def named_campaign(given: str | Path) -> tuple[Path, str] | None:
     place, at, campaign = str(given).rpartition("@")
     if not (at and place) or path.exists() or paths.results_dir(str(given)).is_dir():
         return None
-    of_name = () if "/" in place else (measured_directory(place), paths.example(place))
-    for directory in (*of_name, paths.given_path(place)):
-        if campaign in (known := ids(directory)):
-            return directory, campaign
+    by_name = "/" not in place
+    searched = [*_directories(place), paths.example(place)] if by_name else []
+    searched = [results] if by_name and results else [*searched, paths.given_path(place)]
+    campaigns = {one: ids(one) for one in searched}
+    for directory in (one for one, known in campaigns.items() if campaign in known):
+        if by_name and results:
+            study = read_log(directory, campaign).study
+            return (directory, campaign) if study in (place, place + paths.QUICK) else None
+        return directory, campaign
+    for directory, known in campaigns.items():
         if known or (directory / "runs").is_dir():
             text = f"no such campaign; there are {', '.join(known) or 'none'}"
             where = str(directory)

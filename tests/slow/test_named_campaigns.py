@@ -1,6 +1,8 @@
 """A campaign before the latest, by its name, in every command and call that reads results."""
 
+import os
 import re
+import shutil
 
 import pandas as pd
 import pytest
@@ -92,6 +94,32 @@ def test_a_campaign_that_is_not_there_is_refused_with_those_there_are(stored):
             netlab.Results(f"{stored}@{campaign}")
         made = invoke("report", f"{stored}@{campaign}")
         assert made.exit_code == 2 and SECOND in made.output
+
+
+def test_a_campaign_of_a_study_is_found_by_its_name_in_results_elsewhere(stored, tmp_path):
+    name = f"two-racks@{FIRST}"
+    assert set(netlab.Results(name, results=stored).runs["campaign"]) == {FIRST}
+    made = invoke("report", name, "--results", stored, "--site", tmp_path / "site")
+    assert made.exit_code in (0, 4), made.output
+    cells = pd.read_csv(tmp_path / "site" / "downloads" / "cells.csv")
+    assert set(cells["goodput_MBps"].dropna().round(6)) == {RATES_MBPS[FIRST]}
+    made = invoke("report", f"another@{FIRST}", "--results", stored)
+    assert made.exit_code == 2, "the results are of another study"
+
+
+def test_a_campaign_of_a_study_is_found_where_its_short_form_was_measured_last(
+    stored, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
+    shutil.copytree(stored, tmp_path / "results" / "two-racks")
+    short = tmp_path / "results" / "two-racks-quick"
+    shutil.copytree(stored / "runs", short / "runs")
+    latest = "20260304T050607Z"
+    shutil.copytree(results_store.folder(stored, SECOND), results_store.folder(short, latest))
+    os.utime(results_store.study_file(short, latest))
+    assert results_store.measured_directory("two-racks") == short
+    for campaign, of in ((FIRST, short.with_name("two-racks")), (latest, short)):
+        assert named_campaign(f"two-racks@{campaign}") == (of, campaign)
 
 
 def test_a_name_or_file_that_is_of_no_campaign_is_left_to_others(stored, tmp_path):
