@@ -3,6 +3,7 @@
 import json
 import re
 
+import guide
 import pytest
 from click.testing import CliRunner
 
@@ -24,6 +25,11 @@ def words(*of_loss: str, left_out: int = 0) -> KnownLimits:
     right = [sample(LINK, "link") for _ in range(10)]
     others = [sample(LOSS, "foreign CPU", left_out=True) for _ in range(left_out)]
     return KnownLimits(PLAN, [*right, *(sample(LOSS, word) for word in of_loss), *others], {})
+
+
+def test_the_page_of_calibration_names_every_limit():
+    page = (guide.DOCS / "calibration.md").read_text(encoding="utf-8")
+    assert [truth.name for truth in TRUTHS if truth.name not in page] == []
 
 
 def test_every_word_but_unknown_and_those_of_buses_and_bonds_has_a_truth():
