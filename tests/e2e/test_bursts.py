@@ -17,8 +17,9 @@ from netlab.measure.fairness import STALL_S
 from netlab.results.store import Store
 from netlab.survey.short_study import _answer, _in_words
 
-RATE_MBPS, CREDIT = 20.0, "100mb"
-"""Full when the first run begins; how much fills before a second one depends on the machine."""
+RATE_MBPS, CREDIT = 10.0, "100mb"
+"""Full when the first run begins; how much fills before a second one depends on the machine. The
+rate is a quarter of what two busy processors carry: a smaller fall beside them is no step."""
 
 STUDY = {
     "netlab": 1,
@@ -69,14 +70,14 @@ def test_a_credit_that_ends_within_a_run_is_said_and_what_follows_is_the_answer(
     if pause.longest_s > STALL_S and runs["flags"].eq("stalled").all():
         return  # the machine stopped both ends, and the run says that no byte came
     assert runs["flags"].str.contains("unsteady").all(), runs[["flags", "message", "goodput_MBps"]]
-    assert runs["message"].str.contains(r"until \d\S* s, then 1\d\S* MB/s").all()
+    assert runs["message"].str.contains(r"until \d\S* s, then (?:[5-9]|10)\S* MB/s").all()
     carried = RATE_MBPS * 1448 / 1514
     assert (runs["sustained_MBps"] / carried).between(0.5, 1.05).all()
     assert (runs["burst_MBps"] > 2 * carried).all()
 
     results = netlab.Results(study, results=tmp_path / "r")
     said = str(results.headline)
-    assert re.search(r"a burst, then 1\d", said) and "1 of 1 run)" in said
+    assert re.search(r"a burst, then (?:[5-9]|10)", said) and "1 of 1 run)" in said
     assert results.cells["disturbed_MBps"].item() == runs["sustained_MBps"].median()
 
     checked = run_netlab("check", str(study), "--results", str(tmp_path / "r"))
