@@ -63,17 +63,23 @@ def _check_path(study: StudyFields, name: str) -> None:
     if path.link is not None and kinds != {"lab"}:
         raise ValueError(f"{where}: only a lab path has a link")
     if path.also and kinds == {"lab"}:
-        _check_shared_link(path, where)
+        _check_shared_link(study, path, where)
     check_link(study, name)
 
 
-def _check_shared_link(path: Path, where: str) -> None:
-    """Refuse further senders on a lab path without an emulator of netlab's to share."""
+def _check_shared_link(study: StudyFields, path: Path, where: str) -> None:
+    """Refuse further senders on a lab path without an emulator of netlab's to share.
+
+    The lab models a bus where a host sends: it would not bound what several send to one.
+    """
     if path.link is None or path.link.emulator is None:
         reason = "on a lab the hosts share an emulated link; give link an emulator"
         raise ValueError(f"{where}.also: {reason}, such as {{rtt_ms: 10, rate_Mbps: 100}}")
     if path.link.emulator.with_ == "netem":
         raise ValueError(f"{where}.also: netem joins two hosts; leave out `with` of the emulator")
+    if with_bus := [name for name in path.hosts if study.hosts[name].bus is not None]:
+        reason = "the lab has no bus that several senders share; rate_Mbps of the emulator bounds"
+        raise ValueError(f"{where}.also: {reason} them; leave out bus of {', '.join(with_bus)}")
 
 
 def _check_names_of(study: StudyFields, group: Group) -> None:

@@ -106,6 +106,16 @@ def test_the_lab_names_interfaces_of_a_path_that_a_factor_sets_up_as_several(tmp
         load(written(tmp_path, [{"count": 5}], factors={"rate_Mbps": [10, 20]}, **content))
 
 
+@pytest.mark.parametrize("host", ["a", "b", "c"])
+def test_a_bus_of_lab_hosts_that_share_a_link_is_refused(tmp_path, host):
+    """Two senders of 8 MB/s each had 200 % of the receiver's 8 MB/s, and no valid run."""
+    bus = {"bandwidth_MBps": 8, "label": "slow"}
+    hosts = {**HOSTS, host: {"kind": "lab", "bus": bus}}
+    with pytest.raises(BadInput) as refused:
+        load(written(tmp_path, FLOWS, **{**SHARED, "hosts": hosts}))
+    assert f"leave out bus of {host}" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("entries", "more", "reason"),
     [
