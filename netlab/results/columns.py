@@ -13,6 +13,9 @@ READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, 8, 9, SCHEMA_VERSION)
 RENAMED = {"repeat": "round"}
 """Columns of older files by their names today."""
 
+FROM = "from "
+"""Start of a further sender's name in ``policy``, where the ends are *sender* and *receiver*."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -97,7 +100,8 @@ RUN_COLUMNS = _columns("""
     engine                   string    -     method of sender and receiver, e.g.
                                              blocking:copy/epoll:discard
     policy                   string?   -     JSON: batch, yield threshold, read delay, scheduling
-                                             and placement of both ends
+                                             and placement of both ends, and of each further
+                                             sender (from HOST)
     started_at               time      -     start of the run
     wall_s                   float64   s     wall time of the run, from request to result
     overhead_s               float64   s     wall time less warm-up and window

@@ -1,6 +1,7 @@
 """Several hosts that send to one: their requests, results, ledger and traffic."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -168,6 +169,23 @@ def test_a_record_has_the_counts_of_all_hosts(made):
     assert row["congestion_in_force"] == "cubic" and row["jain_index"] == 1
     for stream in flow.parts[1].gen["per_stream"]:
         assert stream["congestion"] == "cubic"
+
+
+def test_a_further_sender_may_have_the_name_of_an_end():
+    def batched(records):
+        def answer(words):
+            gen = counted(result("gen", run=words["run"], streams=words["streams"]))
+            return [later(gen | {"policy": {"batch_B": records}})]
+
+        return answer
+
+    clock, agents, pair, _ = ends(a={"gen": batched(1)}, c={"gen": batched(2)})
+    also = (RunEnd("receiver", agents["c"], "198.18.0.5", "data-c", 1003, 2003),)
+    flows = (FLOWS[0], PlannedFlow.model_validate({"from": "receiver", "count": 3}))
+    made = measure(*pair, request(streams=5, flows=flows), now=clock, also=also)
+    policy = json.loads(record(made, SETTING, audited(made))["policy"])
+    assert policy["sender"] == {"batch_B": 1} and policy["from receiver"] == {"batch_B": 2}
+    assert policy["receiver"] == made.flows[0].sink.get("policy")
 
 
 def test_hosts_with_other_defaults_are_recorded_stream_by_stream():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow
@@ -12,6 +13,7 @@ import synthetic
 from refusals import refused
 
 import netlab
+from netlab.analysis.tidy import settings as settings_of
 from netlab.errors import BadInput, NetlabError
 
 EXAMPLES = ("openlab-2003", "openlab-table-2", "slac-2003", "sc-2003", "bufferbloat", "agreement")
@@ -95,6 +97,15 @@ def test_settings_name_both_ends_of_the_run(results):
     assert own[run["sender"], "host.kernel"] == provenance["hosts"][run["sender"]]["kernel"]
     assert pd.isna(own[run["sender"], "host.numa_node"]) and own["", "netlab"]
     assert not own.index.get_level_values("setting").str.startswith("path_check").any()
+
+
+def test_settings_of_a_further_sender_are_its_own(results):
+    measured = results["openlab-table-2"].measured
+    policy = json.dumps({"receiver": {"batch_B": 1}, "from receiver": {"batch_B": 2}})
+    run = measured.runs.iloc[:1].assign(policy=policy)
+    found = settings_of(replace(measured, runs=run)).set_index(["host", "setting"])["value"]
+    assert found[run["receiver"].iloc[0], "policy.batch_B"] == "1"
+    assert found["receiver", "policy.batch_B"] == "2"
 
 
 def test_results_without_samples_have_no_rates(tmp_path):
