@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import errno
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -232,15 +232,38 @@ def _all(kind: str) -> tuple[str, ...]:
 
 def _loaded(kind: str) -> list[Any]:
     """Load what all wings offer of a kind; what cannot be loaded is left out."""
-    found = []
+    return [one for one, _, _ in _loaded_of(kind)]
+
+
+def _loaded_of(kind: str) -> Iterator[tuple[Any, str, str]]:
+    """The same, with the names of the wing and of its package."""
     for name, (wing, package) in _installed().items():
         for target in getattr(wing, kind):
             try:
-                found.append(load(target))
+                yield load(target), name, package
             except _NotLoaded as error:
                 text = f"{kind} of the wing {name} of {package} are left out: {error}"
                 _leave_out(NetlabError(text, code=error.code))
-    return found
+
+
+def _asked_of_all(kind: str, whole: Callable[[Any], Any]) -> list[Callable[[Any], Any]]:
+    """Functions of a measured study; an error in one of another package names the package."""
+
+    def named(function: Callable[[Any], Any], wing: str, package: str) -> Callable[[Any], Any]:
+        @wraps(function)
+        def ask(measured: Any) -> Any:
+            try:
+                return whole(function(measured))
+            except (Exception, SystemExit) as error:
+                if package == "netlab" or _is_of_the_process(error):
+                    raise
+                text = f"{kind} of the wing {wing} of {package}: {_reason(error)}"
+                remedy = "tell its author, or uninstall it"
+                raise NetlabError(f"{text}; {remedy}", code="E-WING-007") from error
+
+        return ask
+
+    return [named(*each) for each in _loaded_of(kind)]
 
 
 def generators(core: Collection[str] = ()) -> dict[str, str]:
@@ -249,7 +272,7 @@ def generators(core: Collection[str] = ()) -> dict[str, str]:
 
 
 def pages() -> list[Any]:
-    return _loaded("pages")
+    return _asked_of_all("pages", list)
 
 
 def page_prefixes() -> tuple[str, ...]:
@@ -257,15 +280,15 @@ def page_prefixes() -> tuple[str, ...]:
 
 
 def notebooks() -> list[Any]:
-    return _loaded("notebooks")
+    return _asked_of_all("notebooks", list)
 
 
 def openings() -> list[Any]:
-    return _loaded("openings")
+    return _asked_of_all("openings", lambda opening: opening)
 
 
 def published() -> list[Any]:
-    return _loaded("published")
+    return _asked_of_all("published", lambda values: values)
 
 
 def path_finders() -> list[Any]:

@@ -181,11 +181,29 @@ ASKED_OF_ALL = ("pages", "notebooks", "openings", "published", "path_finders", "
 def test_what_is_asked_of_all_wings_lacks_one_that_cannot_be_loaded(tmp_path, kind):
     """A report, an import, or the load of results does not fail for one of them."""
     env = install(tmp_path, trex(f"wing = Wing({kind}=('netlab_trex.more:one', 'builtins:len'))"))
-    show = f"from netlab import wings; print(len in wings.{kind}(), wings.wings()['trex'])"
+    functions = f"[getattr(one, '__wrapped__', one) for one in wings.{kind}()]"
+    show = f"from netlab import wings; print(len in {functions}, wings.wings()['trex'])"
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=env)
     assert done.returncode == 0 and done.stdout.startswith("True Wing("), done
     assert "netlab-trex" in done.stderr and "netlab_trex.more:one" in done.stderr
     assert done.stderr.count("[E-WING-006]") == 1
+
+
+@pytest.mark.parametrize("kind", ["pages", "notebooks", "openings", "published"])
+@pytest.mark.parametrize("fault", ["1 / 0", "sys.exit('no licence')", "yield {}['a']"])
+def test_an_error_within_what_a_wing_offers_names_its_package(tmp_path, kind, fault):
+    if "yield" in fault and kind not in ("pages", "notebooks"):
+        fault = "{}['a']"
+    module = f"import sys\nwing = Wing({kind}=('netlab_trex:one',))\ndef one(m): {fault}"
+    show = (
+        "from netlab import wings\nfrom netlab.errors import NetlabError\n"
+        f"try: wings.{kind}()[-1](None)\nexcept NetlabError as error: print(error.with_code())\n"
+    )
+    env = install(tmp_path, trex(module))
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=env)
+    assert done.stderr == "", done.stderr
+    assert f"{kind} of the wing trex of netlab-trex: " in done.stdout
+    assert done.stdout.endswith("tell its author, or uninstall it [E-WING-007]\n")
 
 
 def test_a_limit_of_the_process_is_not_a_fault_of_a_wing(monkeypatch):
