@@ -34,7 +34,7 @@ def test_commands_and_python_take_the_short_form_where_it_alone_was_measured(qui
         shown = CliRunner().invoke(main, ["results", "show", *named])
         assert shown.exit_code == 0 and f"results: {directory}" in shown.output, shown.output
     for named in ("openlab-2003", "data/studies/openlab-2003.yml"):
-        study, place = loading.load_measured_study(named, quick=False, results=None)
+        study, place, _ = loading.load_measured_study(named, quick=False, results=None)
         assert (study.name, place) == ("openlab-2003-quick", None)
         assert "the short form, which was measured last" in notes.pop()
     assert set(netlab.Results("openlab-2003").runs["study"]) == {"openlab-2003-quick"}
@@ -47,11 +47,11 @@ def test_the_form_measured_last_is_taken_and_a_named_one_always(quick):
     shutil.copytree(directory, whole)
     for file in whole.rglob("*"):
         os.utime(file, (4e9, 4e9))
-    study, _ = loading.load_measured_study("openlab-2003", quick=False, results=None)
+    study, *_ = loading.load_measured_study("openlab-2003", quick=False, results=None)
     assert study.name == "openlab-2003" and not notes
-    study, _ = loading.load_measured_study("openlab-2003", quick=True, results=None)
+    study, *_ = loading.load_measured_study("openlab-2003", quick=True, results=None)
     assert study.name == "openlab-2003-quick"
-    study, _ = loading.load_measured_study("openlab-2003", quick=False, results=directory)
+    study, *_ = loading.load_measured_study("openlab-2003", quick=False, results=directory)
     assert study.name == "openlab-2003"
 
 
@@ -59,7 +59,7 @@ def test_the_name_of_results_is_enough_where_no_study_has_it(quick):
     """A study of one's own, whose file lies elsewhere by now."""
     directory, _ = quick
     named = "openlab-2003-quick"
-    study, _ = loading.load_measured_study(named, quick=False, results=None)
+    study, *_ = loading.load_measured_study(named, quick=False, results=None)
     assert study.name == named and loading.notebooks_of(study, named) is None
     with pytest.raises(BadInput, match=r"by name there are .* has results of openlab-2003-quick"):
         loading.load_measured_study("openlab-2004", quick=False, results=None)
@@ -74,7 +74,7 @@ def test_the_name_of_results_is_enough_where_no_study_has_it(quick):
     shutil.copytree(directory, own)
     for file in own.rglob("study.yml"):
         file.write_text(file.read_text().replace(f"name: {named}", "name: mine-quick"))
-    study, _ = loading.load_measured_study("mine", quick=False, results=None)
+    study, *_ = loading.load_measured_study("mine", quick=False, results=None)
     assert study.name == "mine-quick"
 
 
@@ -98,7 +98,7 @@ def test_the_directory_that_run_prints_is_enough_for_report_and_bundle(quick, tm
     """Of results that lie anywhere, and whose name is no study's."""
     directory, _ = quick
     moved = shutil.move(directory, tmp_path / "my results, day 2")
-    study, place = loading.load_measured_study(str(moved), quick=False, results=None)
+    study, place, _ = loading.load_measured_study(str(moved), quick=False, results=None)
     assert (study.name, place) == ("openlab-2003-quick", moved)
     assert loading.notebooks_of(study, str(moved)) is None
     own = tmp_path / "own"
@@ -113,7 +113,7 @@ def test_a_name_is_that_of_a_study_before_that_of_a_directory_here(quick, tmp_pa
     for name in ("openlab-2003", "my-runs"):
         shutil.copytree(directory, tmp_path / "here" / name)
     monkeypatch.chdir(tmp_path / "here")
-    study, place = loading.load_measured_study("openlab-2003", quick=True, results=None)
+    study, place, _ = loading.load_measured_study("openlab-2003", quick=True, results=None)
     assert (study.name, place) == ("openlab-2003-quick", None)
-    study, place = loading.load_measured_study("my-runs", quick=False, results=None)
+    study, place, _ = loading.load_measured_study("my-runs", quick=False, results=None)
     assert (study.name, place) == ("openlab-2003-quick", tmp_path / "here" / "my-runs")
