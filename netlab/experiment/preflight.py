@@ -267,7 +267,7 @@ def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
 
 
 def _ways_back(receiver: Endpoint, also: Iterable[Endpoint]) -> Iterator[Check]:
-    """Check the routes to further senders; of those that are right the first sender's tells."""
+    """Check the routes to further senders; those that are right need no line of their own."""
     checks = (route_check(receiver, sender) for sender in also)
     yield from (check for check in checks if check.status != "ok")
 

@@ -114,7 +114,7 @@ class HostClock(TypedDict, total=False):
 
 
 class Meter(HostCounts, total=False):
-    """What a host did in a span of a run."""
+    """Counts of a host in a span of a run."""
 
     t0_ns: Time
     t1_ns: Time
@@ -295,7 +295,7 @@ class SentProbes(TypedDict, total=False):
 
 
 class UsedPolicy(TypedDict, total=False):
-    """How an end moved its bytes."""
+    """Policy of sends and reads that an end used."""
 
     batch_B: Count | None
     yield_B: Count | None

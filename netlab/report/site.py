@@ -84,7 +84,7 @@ class ExecutedNotebook:
 
 @dataclass(frozen=True)
 class SiteContent:
-    """What a site shows, and the files that it has besides its pages."""
+    """Content of a site, and its files besides pages."""
 
     notebooks: Sequence[ExecutedNotebook] = ()
     measured: Measured | None = None
@@ -370,7 +370,7 @@ def _folder_of_copies(wanted: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """What is asked of the report of a directory of results."""
+    """Request for the report of a directory of results."""
 
     campaign: str = ""
     """Default: the latest one."""

@@ -218,7 +218,7 @@ def in_plain(text: str) -> str:
 
 
 def remedy_of(name: str) -> str:
-    """What to do about a flag, in plain words."""
+    """Remedy for a flag, in plain words."""
     flag = known_flag(name)
     return f"see the message; the flag is {NOT_KNOWN}" if flag is None else in_plain(flag.remedy)
 

@@ -77,7 +77,7 @@ class PlannedFlow(Sparse, title="`groups.flows`"):
     @model_serializer(mode="wrap")
     def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:
         fields = type(self).model_fields
-        # Python keeps the word for itself
+        # a keyword of Python
         return {
             name.rstrip("_"): value
             for name, value in serialize(self).items()

@@ -430,7 +430,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
         for name in self.left_out:
             if is_default(self, name):
                 content.pop(name, None)  # absent already where defaults are excluded
-        # Python keeps the word for itself
+        # a keyword of Python
         return {"with" if key == "with_" else key: value for key, value in content.items()}
 
     @property

@@ -80,7 +80,7 @@ def _study(
 
 
 def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
-    """What a path carries and what limits it, from the one cell of its results."""
+    """Goodput and limit of a path, from the one cell of its results."""
     m = load_measured(results)
     cell, runs = m.cells.iloc[0], m.runs
     disturbed = not cell["n_valid"]

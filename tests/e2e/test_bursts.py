@@ -19,7 +19,7 @@ from netlab.survey.short_study import _answer, _in_words
 
 RATE_MBPS, CREDIT = 10.0, "100mb"
 """Full when the first run begins; how much fills before a second one depends on the machine. The
-rate is a quarter of what two busy processors carry: a smaller fall beside them is no step."""
+rate is a quarter of what two busy processors carry: a smaller fall beside them does not count."""
 
 STUDY = {
     "netlab": 1,

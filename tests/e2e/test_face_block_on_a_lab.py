@@ -66,7 +66,7 @@ def test_a_study_in_a_line_is_measured_and_read_as_frames(tmp_path, machine_unto
     results = study.run(results=tmp_path / "r", progress=False)
     runs = results.runs
     assert len(runs) == 2 and set(runs["rtt_ms"]) == {5, 20}
-    # the emulator keeps round trips within 200 us
+    # round trips of the emulator are within 200 us
     assert (runs["min_rtt_us"].dropna() >= 1000 * runs["rtt_ms"] - 200).all()
     # netlab fails a run of its own whose streams ended before the window, as on a busy machine
     made = runs["goodput_MBps"].dropna()

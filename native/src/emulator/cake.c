@@ -38,7 +38,7 @@ static struct nl_cobalt_times times_of(const struct nl_cake_opts *opts)
 	return times;
 }
 
-/* A flow's turn. What a division leaves is dealt at random, so that no flow loses by it. */
+/* A flow's turn. The remainder of the division is dealt at random, so that no flow loses by it. */
 static int64_t quantum_of(struct nl_cake *cake, const struct nl_cake_opts *opts, const struct nl_cake_flow *flow)
 {
 	uint64_t quantum_B = opts->rate_bps / 8 / QUANTUMS_IN_S, flows = 1;

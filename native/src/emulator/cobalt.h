@@ -14,7 +14,7 @@
 
 struct nl_cobalt_times {
 	uint64_t target_ns, interval_ns;
-	uint64_t packet_ns; /* transmission of the largest packet: less than four of them are no queue */
+	uint64_t packet_ns; /* transmission of the largest packet: fewer than four of them do not count as a queue */
 };
 
 struct nl_cobalt {
