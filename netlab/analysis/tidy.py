@@ -11,7 +11,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.measured import Measured, with_units
 from netlab.files.writing import parse_json
-from netlab.results.columns import FROM, INTERVAL_COLUMNS
+from netlab.results.columns import FURTHER_SENDER, INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
 from netlab.study import Study
 from netlab.study.factors import level_text
@@ -106,7 +106,11 @@ def settings(m: Measured) -> pd.DataFrame:
     def rows(policy: str, provenance: str, sender: str, receiver: str) -> Iterator[tuple]:
         ends = {"sender": sender, "receiver": receiver}
         for (end, *setting), value in _leaves(parse_json(policy, "policy") if policy else {}):
-            yield ends.get(end, end.removeprefix(FROM)), ".".join(("policy", *setting)), value
+            yield (
+                ends.get(end, end.removeprefix(FURTHER_SENDER)),
+                ".".join(("policy", *setting)),
+                value,
+            )
         for path, value in _leaves(parse_json(provenance, "provenance")):
             part, *rest = path
             if part in ("hosts", "link") and rest:

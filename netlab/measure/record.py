@@ -45,7 +45,7 @@ from netlab.measure.flags import foreign_load, foreign_traffic, throttling
 from netlab.measure.ledger import Ledger, card_columns, transfer_of
 from netlab.measure.spans import Spans
 from netlab.results import histogram
-from netlab.results.columns import FROM
+from netlab.results.columns import FURTHER_SENDER
 from netlab.units import (
     HEADERS_B,
     IPV4_HEADER_B,
@@ -338,7 +338,9 @@ def record(
     softnet = [(meter.get("softnet") or Softnet()).get("dropped") for meter in whole]
     policy = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
     # a further sender may be a host of the name sender or receiver
-    policy |= {f"{FROM}{part.host}": part.gen.get("policy") for part in flows[0].parts[1:]}
+    policy |= {
+        f"{FURTHER_SENDER}{part.host}": part.gen.get("policy") for part in flows[0].parts[1:]
+    }
     engines = [
         f"{gen.get('engine', 'blocking')}:{gen.get('send', 'copy')}/"
         f"{flow.sink.get('engine', 'blocking')}:{flow.sink.get('receive', 'copy')}"

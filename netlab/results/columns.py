@@ -13,7 +13,7 @@ READABLE_VERSIONS = (2, 3, 4, 5, 6, 7, 8, 9, SCHEMA_VERSION)
 RENAMED = {"repeat": "round"}
 """Columns of older files by their names today."""
 
-FROM = "from "
+FURTHER_SENDER = "from "
 """Start of a further sender's name in ``policy``, where the ends are *sender* and *receiver*."""
 
 
