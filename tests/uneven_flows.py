@@ -7,8 +7,8 @@ import pandas as pd
 import synthetic
 
 from netlab import study as studies
+from netlab.analysis.any_factors import levels_of
 from netlab.analysis.measured import Measured, from_frames
-from netlab.analysis.printed import levels_of
 from netlab.study import Study
 
 STUDY = """\

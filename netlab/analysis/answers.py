@@ -1,17 +1,17 @@
-"""Answers of a study: its result in five sentences, and the agreement of its generators."""
+"""The result of a study in five sentences, computed from its records."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from numbers import Real
 
 import pandas as pd
 
-from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, LEVELS, Interval, nominal_level, usable, valid
-from netlab.analysis.compare import FIGURES, VERDICTS, bonferroni, compare_pairs
+from netlab.analysis import any_factors, cell_texts, printed
+from netlab.analysis.cell_precision import nominal_level
+from netlab.analysis.cells import CELL_KEYS, usable, valid
+from netlab.analysis.compare import bonferroni, compare_pairs
 from netlab.analysis.effects import (
     CANNOT_TELL,
     COMMON_ROUNDS,
@@ -20,25 +20,21 @@ from netlab.analysis.effects import (
     SLOWER,
     STEP,
     Ratio,
-    mean_difference,
-    mean_ratio,
     steps,
-    without_rounds,
 )
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
+from netlab.analysis.host_facts import machines
+from netlab.analysis.intervals import Interval
+from netlab.analysis.mean_ratios import mean_difference, mean_ratio, without_rounds
 from netlab.analysis.measured import Measured, computed_once, published_values
 from netlab.analysis.own_report import own_report
 from netlab.analysis.shares import FROM, LINKS, of_stacks, stack_name
-from netlab.analysis.trust import counted, machines
-from netlab.errors import check
+from netlab.analysis.trust import counted
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
-from netlab.study import OWN
 from netlab.study.base import dealt
 from netlab.study.factors import level_text
 from netlab.units import arrows, listed
-
-# The result of a study in five sentences, computed from its records.
 
 MOST_NAMED = 6
 """Levels of a factor that a sentence names one by one."""
@@ -64,7 +60,7 @@ def span(values: Sequence[int], noun: str) -> str:
 
 def _design(m: Measured) -> str:
     mtus = sorted({int(v) for v in m.cells["mtu_B"] if v})
-    labels = list(printed.tuning_labels(m.cells, m.study).values())
+    labels = list(cell_texts.tuning_labels(m.cells, m.study).values())
     days = (m.runs["started_at"].min(), m.runs["started_at"].max())
     when = " to ".join(dict.fromkeys(f"{day:%Y-%m-%d}" for day in days))
     tunings = f"{counted(len(labels), 'tuning')} ({listed(labels)})"
@@ -81,13 +77,13 @@ def _design(m: Measured) -> str:
 def _further(m: Measured) -> dict[str, list]:
     """Factors that vary beside tuning, MTU, streams and the group."""
     named = ("tuning", "mtu_B", "streams", "group", "path", "direction", "sender")
-    varying = printed.varying(m.cells, m.study)
+    varying = any_factors.varying(m.cells, m.study)
     return {name: levels for name, levels in varying.items() if name not in named}
 
 
 def _levels(name: str, levels: list) -> str:
     """``queue 9000, 20000 and 60000 B``; of many levels how many there are."""
-    stem, comma, unit = printed.unit_of(name).partition(", ")
+    stem, comma, unit = any_factors.unit_of(name).partition(", ")
     if len(levels) > MOST_NAMED:
         return f"{len(levels)} levels of {stem}"
     return f"{stem} {listed(map(level_text, levels))}" + f" {unit}" * bool(comma)
@@ -184,8 +180,8 @@ def sharing(m: Measured) -> tuple[str, ...]:
 def _share_of(m: Measured, row: pd.Series) -> str:
     """``81 ± 3 % with 2 of 4 flows (4 streams, queue 37500 B)``."""
     figures = (row[f"share_{end}percent"] for end in ("", "low_", "high_"))
-    share = printed.with_interval(*figures)
-    where = printed.where(row.to_dict(), printed.tuning_labels(m.cells, m.study))
+    share = cell_texts.with_interval(*figures)
+    where = printed.where(row.to_dict(), cell_texts.tuning_labels(m.cells, m.study))
     where += f", {row['way']}" if row["way"] in LINKS.values() else ""
     return f"{share} % with {row['flows']} of {row['of_flows']} flows ({where})"
 
@@ -215,10 +211,10 @@ def bursts(m: Measured) -> tuple[str, ...]:
 
 
 def _where(m: Measured, cell: pd.Series) -> str:
-    tuning, streams = printed.tuning_labels(m.cells, m.study)[cell.tuning], int(cell.streams)
+    tuning, streams = cell_texts.tuning_labels(m.cells, m.study)[cell.tuning], int(cell.streams)
     mtu = printed.mtu_text(cell.to_frame().T)
-    known, varying = printed.levels_of(cell.factors), _further(m)
-    further = [printed.level_label(n, known[n], {}) for n in varying if n in known]
+    known, varying = any_factors.levels_of(cell.factors), _further(m)
+    further = [any_factors.level_label(n, known[n], {}) for n in varying if n in known]
     place = f"{arrows(cell.group)}, {tuning}, {mtu}, {counted(streams, 'stream')}"
     return ", ".join([place, *further])
 
@@ -227,7 +223,7 @@ def _goodput(m: Measured, cell: pd.Series) -> str:
     own = own_report(m)
     factor, unit = (own.per_MBps, own.unit) if own else (1.0, "MB/s")
     ends = (factor * end for end in (cell.goodput_MBps, cell.low_MBps, cell.high_MBps))
-    value = f"{printed.with_interval(*ends)} {unit}"
+    value = f"{cell_texts.with_interval(*ends)} {unit}"
     if math.isnan(cell.percent_of_bus):
         return value
     twice = cell.direction == "<->" and not m.study.bus_shared(cell.path)
@@ -248,11 +244,11 @@ class Tile:
 def tiles(m: Measured) -> tuple[Tile, ...]:
     """The best goodput, the main limit, and findings of 2003 or runs that count."""
     highest, limits = printed.best(m.cells, m.study), m.bottlenecks["bottleneck"].value_counts()
-    top = Tile("Highest goodput", printed.MISSING, best(m))
+    top = Tile("Highest goodput", cell_texts.MISSING, best(m))
     if len(highest):
         cell = highest.loc[highest["goodput_MBps"].idxmax()]
         top = Tile("Highest goodput", _goodput(m, cell), _where(m, cell), cell.to_dict())
-    limit = Tile("Main limit", printed.MISSING, _limits(m))
+    limit = Tile("Main limit", cell_texts.MISSING, _limits(m))
     if len(limits):
         of = f"in {limits.iloc[0]} of {counted(len(m.bottlenecks), 'cell')} with a valid run"
         limit = Tile("Main limit", str(limits.index[0]), of)
@@ -304,8 +300,8 @@ def _findings(m: Measured) -> str:
 
 def factor_levels(m: Measured) -> dict[str, tuple | None]:
     """Levels of every factor in the order of their steps; None: ascending."""
-    varying = printed.varying(m.cells, m.study)
-    more = {name: tuple(varying.get(name, ())) for name in printed.names(m.runs, m.study)}
+    varying = any_factors.varying(m.cells, m.study)
+    more = {name: tuple(varying.get(name, ())) for name in any_factors.names(m.runs, m.study)}
     tunings = tuple(level.name for level in m.study.tunings)
     return {"streams": None, "mtu_B": None, "tuning": tunings, "direction": None, **more}
 
@@ -347,13 +343,13 @@ def step_effects(m: Measured) -> pd.DataFrame:
 @computed_once
 def trade_offs(m: Measured) -> tuple[str, ...]:
     """A sentence a step that gains goodput and costs latency beyond doubt; the dearest first."""
-    labels, level = printed.tuning_labels(m.cells, m.study), m.study.confidence
+    labels, level = cell_texts.tuning_labels(m.cells, m.study), m.study.confidence
     columns = ("goodput_MBps", "added_latency_us")
     probed = m.runs[m.runs["added_latency_us"].notna()]
     pairs: dict[tuple, list] = {}
     known = factor_levels(m)
     # both directions together carry more than one of them, at no other setting
-    for factor in ("streams", "mtu_B", "tuning", *printed.names(probed)):
+    for factor in ("streams", "mtu_B", "tuning", *any_factors.names(probed)):
         for step, *sides in steps(probed, factor, known[factor], columns):
             pairs.setdefault(tuple(step[key] for key in STEP), []).append(sides)
     costs = []
@@ -363,10 +359,10 @@ def trade_offs(m: Measured) -> tuple[str, ...]:
             ends, cases = ends[::-1], [side[::-1] for side in cases]
             gain, added_us = _changes(cases, level)
         if gain.low > 1 and added_us.low > 1:  # the resolution of an RTT is 1 us
-            costs.append((added_us, gain, printed.step_text(factor, ends, labels), len(cases)))
+            costs.append((added_us, gain, any_factors.step_text(factor, ends, labels), len(cases)))
     return tuple(
-        f"The step of {step} gains goodput, {printed.ratio_text(*astuple(gain))}, and costs "
-        f"{printed.with_interval(*(us / 1e3 for us in astuple(added_us)))} ms of latency under "
+        f"The step of {step} gains goodput, {any_factors.ratio_text(*astuple(gain))}, and costs "
+        f"{cell_texts.with_interval(*(us / 1e3 for us in astuple(added_us)))} ms of latency under "
         f"load ({counted(cases, 'case')}, {100 * level:g} % intervals)."
         for added_us, gain, step, cases in sorted(costs, key=lambda cost: -cost[0].mean)
     )
@@ -379,99 +375,3 @@ def _changes(cases: list, level: float) -> tuple[Ratio, Interval]:
         for name in ("goodput_MBps", "added_latency_us")
     )
     return mean_ratio(goodputs, level), mean_difference(latencies, level)
-
-
-# Agreement of a study's generators on one path, cell by cell; a cell here is without the generator.
-#
-# Every generator is compared with a reference, netlab's own where it was measured. All comparisons
-# of a study are one family of :func:`netlab.analysis.compare.compare_pairs`.
-
-BOUND_PERCENT = 2.0
-"""Default bound of *the same*."""
-
-CELL = (*LEVELS, "congestion", "record_length_B", "buffer_B", "receive_buffer_B", "records")
-"""Levels that two compared runs share; ``factors`` without the generator, which is compared."""
-
-COMPARED_COLUMNS = (*CELL, "generator", "reference", *FIGURES)
-
-
-def generators(runs: pd.DataFrame) -> list[str]:
-    """Generators of some runs: netlab's own first, then in the order of the study's groups."""
-    names = runs.sort_values("group")["generator"].drop_duplicates().tolist()
-    return sorted(names, key=lambda name: name != OWN)
-
-
-def _of_cells(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs whose further factors are those of their cell here."""
-    return runs.assign(factors=printed.without(runs, "generator"))
-
-
-def several(runs: pd.DataFrame) -> bool:
-    """True if any cell was measured with more than one generator."""
-    runs = _of_cells(runs)
-    counts = runs.groupby(list(CELL), dropna=False)["generator"].nunique()
-    return bool((counts > 1).any())
-
-
-def compare_generators(
-    runs: pd.DataFrame, *, confidence: float = 0.95, bound_percent: float = BOUND_PERCENT
-) -> pd.DataFrame:
-    """Compare every generator, B, with the reference of its cell, A."""
-    bound = bound_percent
-    fine = isinstance(bound, Real) and bound > 0
-    check(fine, "bound_percent", bound, "must be above 0", "E-ANALYSIS-001")
-    good = _of_cells(usable(runs))
-    order, rows, pairs = generators(good), [], []
-    goodputs = good.set_index("round")[[*CELL, "generator", "goodput_MBps"]]
-    for key, cell in goodputs.groupby(list(CELL), dropna=False):
-        of = {name: part["goodput_MBps"] for name, part in cell.groupby("generator")}
-        reference, *others = [name for name in order if name in of]
-        for name in others:
-            rows.append((*key, name, reference))
-            pairs.append((of[reference], of[name]))
-    figures = compare_pairs(pairs, level=confidence, same_within_percent=bound_percent)
-    frame = pd.DataFrame.from_records(rows, columns=[*CELL, "generator", "reference"])
-    return frame.join(pd.DataFrame(figures, columns=list(FIGURES)))
-
-
-@dataclass(frozen=True, eq=False)
-class Agreement:
-    measured: Measured
-    frame: pd.DataFrame
-    bound_percent: float
-
-
-def agreement(m: Measured, bound_percent: float = BOUND_PERCENT) -> Agreement:
-    """Compare the generators of a study at its level of confidence."""
-    frame = compare_generators(m.runs, confidence=m.study.confidence, bound_percent=bound_percent)
-    return Agreement(m, frame, bound_percent)
-
-
-def summary(compared: pd.DataFrame) -> pd.DataFrame:
-    """Counts and extremes for each path and generator."""
-    rows = []
-    for (path, generator), part in compared.groupby(["path", "generator"], sort=False):
-        counts = [int((part["verdict"] == word).sum()) for word in VERDICTS]
-        ends = (100 * (part["ratio"].min() - 1), 100 * (part["ratio"].max() - 1))
-        rows.append((path, generator, len(part), *counts, *ends))
-    columns = ["path", "generator", "cells", *VERDICTS, "least_percent", "greatest_percent"]
-    return pd.DataFrame.from_records(rows, columns=columns)
-
-
-def meters(runs: pd.DataFrame) -> pd.DataFrame:
-    """Means of the hosts' meters for each generator in each cell.
-
-    Columns that are alike in all cells are left out, but for path, MTU and streams.
-    """
-    good = _of_cells(valid(runs))
-    good = good.assign(cpu_s_per_GB=good["agent_cpu_s"] / good["received_B"] * 1e9)
-    named = ("path", "mtu_B", "streams")
-    keys = [key for key in CELL if key in named or good[key].nunique(dropna=False) > 1]
-    keys.append("generator")
-    values = ["goodput_MBps", "sender_cpu_percent", "receiver_cpu_percent", "cpu_s_per_GB"]
-    grouped, order = good.groupby(keys, dropna=False), generators(runs)
-    means = grouped[[*values, "header_share"]].mean().astype("float64")
-    means.insert(0, "n", grouped.size())
-    return means.reset_index().sort_values(
-        keys, key=lambda c: c.map(order.index) if c.name == "generator" else c, ignore_index=True
-    )

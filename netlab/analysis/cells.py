@@ -5,130 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
+from netlab.analysis.batches import batch_interval, window_rates
+from netlab.analysis.cell_precision import nominal_level, rounds_needed
+from netlab.analysis.intervals import log_interval
+from netlab.analysis.t_distribution import t_quantile
 from netlab.errors import check
-from netlab.results import histogram
 from netlab.results.flags import BROKEN, split_flags
 from netlab.study import Study
-from netlab.study.base import Precision
 from netlab.study.factors import levels_json
-
-# Student's t distribution. scipy takes 0.3 s to load, so only a first call loads it.
-
-
-def t_quantile(degrees: float | np.ndarray, p: float) -> float | np.ndarray:
-    """Value below which a share `p` of the distribution lies."""
-    from scipy.special import stdtrit  # 0.3 s, as above
-
-    return stdtrit(degrees, p)
-
-
-def t_cumulative(degrees: float, t: float) -> float:
-    from scipy.special import stdtr  # 0.3 s, as above
-
-    return float(stdtr(degrees, t))
-
-
-# Confidence intervals of goodput, made on logarithms so that none reaches below 0.
-
-LEAST = 3
-"""Fewest values that carry an interval: with two, Student's t at 95 % is 12.7, and the interval
-would span a factor of tens."""
-
-SYMMETRIC_WITHIN = 0.02
-"""Print low to high where the two halves differ by more than this share of the mean."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean with its confidence interval, all in the unit of the values."""
-
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def half_width(self) -> float:
-        return (self.high - self.low) / 2
-
-
-def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
-    """Geometric mean of independent values with a Student t interval of their logarithms."""
-    values = np.asarray(values, dtype=float)
-    if len(values) == 0:
-        return Interval(math.nan, math.nan, math.nan)
-    if np.any(values <= 0):
-        return Interval(float(values.mean()), math.nan, math.nan)
-    logs = np.log(values)
-    centre, n = float(logs.mean()), len(logs)
-    if n < LEAST:
-        return Interval(math.exp(centre), math.nan, math.nan)
-    half = float(t_quantile(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
-    with np.errstate(over="ignore"):
-        return Interval(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
-
-
-def is_symmetric(mean: float, low: float, high: float) -> bool:
-    """True if the two halves of an interval are close enough to print one of them."""
-    return abs((high - mean) - (mean - low)) <= SYMMETRIC_WITHIN * mean
-
-
-# Precision of a cell: its half-width, the rounds needed, and the level of its interval.
-#
-# Stopping early favours cells that look narrow by chance. So a study that tests its cells more than
-# once makes its intervals at a level raised by :data:`LOOK_SHARE`; `docs/precision.md` has the
-# simulated coverage.
-
-LOOK_SHARE = 0.7
-"""Share of the error rate that an interval gets where the cells are tested more than once."""
-
-FIRST_TEST = 5
-"""Fewest valid runs of a cell that may stop: three or four look narrow by chance too often."""
-
-MOST_ROUNDS = 10_000
-
-
-def nominal_level(study: Study) -> float:
-    """Nominal level of the intervals that cover as often as the study's confidence says."""
-    looks = 1 if study.precision is None else len(study.precision.looks)
-    return study.confidence if looks == 1 else 1 - LOOK_SHARE * (1 - study.confidence)
-
-
-def half_width_percent(values: np.ndarray, level: float) -> float:
-    interval = log_interval(values, level)
-    return 100 * interval.half_width / interval.mean if interval.mean > 0 else math.nan
-
-
-def precise(values: np.ndarray, precision: Precision, level: float) -> bool:
-    """True if a cell may stop: rounds enough for a test, and an interval as narrow as asked."""
-    least = max(precision.min_rounds, min(FIRST_TEST, precision.max_rounds))
-    half = half_width_percent(values, level)
-    return len(values) >= least and half <= precision.half_width_percent
-
-
-def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> float:
-    """Rounds after which the interval would be as narrow as asked, with the spread seen so far."""
-    values = np.asarray(values, dtype=float)
-    if len(values) < LEAST or np.any(values <= 0):
-        return math.nan
-    sd = float(np.log(values).std(ddof=1))
-    # half the width of an interval on logarithms, in per cent of the mean, is 100 sinh(half)
-    asked = math.asinh(target_percent / 100)
-    enough = np.flatnonzero(_standard_errors(level) * sd <= asked)
-    return float(LEAST + enough[0]) if len(enough) else math.inf
-
-
-@cache
-def _standard_errors(level: float) -> np.ndarray:
-    """Half width of an interval for a standard deviation of 1, from :data:`LEAST` rounds on."""
-    rounds = np.arange(LEAST, MOST_ROUNDS)
-    return t_quantile(rounds - 1, 0.5 + level / 2) / np.sqrt(rounds)
-
 
 CELL_KEYS = ("group", "tuning", "mtu_B", "streams", "factors")
 """Columns that identify a cell; table, path and direction follow from the group."""
@@ -139,11 +28,6 @@ LEVELS = ("path", "sender", "direction", *CELL_KEYS[1:])
 ``factors`` has every further factor and every outer one.
 """
 
-MAX_BATCHES = 10
-MIN_BATCHES = 3
-BATCH_SAMPLES = 2
-"""Neighbouring samples of a stream are correlated, so an interval from within one run is taken
-over means of at least this many of them, where the run has enough."""
 
 FROM_ROUNDS = "rounds"
 FROM_RUN = "within a run"
@@ -211,46 +95,6 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
         return float(values[0]) if n else math.nan, math.nan
     t = t_quantile(n - 1, 0.5 + confidence / 2)
     return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
-
-
-def window_rates(intervals: pd.DataFrame) -> pd.Series:
-    """Goodput in each sample of a run's window, MB/s, summed over streams and directions."""
-    inside = intervals[intervals["in_window"]]
-    return timelines(inside).set_index("run_id")["goodput_MBps"]
-
-
-def timelines(intervals: pd.DataFrame) -> pd.DataFrame:
-    """Sum the samples of all streams of a run, sample by sample; of RTTs the larger direction's."""
-    stream = ["run_id", "direction", "stream"]
-    timed = intervals[intervals["interval_s"] > 0].sort_values([*stream, "t_s"])
-    sample, rate_MBps = timed.groupby(stream).cumcount(), timed["bytes"] / timed["interval_s"] / 1e6
-    frame = timed.assign(sample=sample, goodput_MBps=rate_MBps, n=1)
-    rtts = [name for name in ("rtt_p50_us", "rtt_p99_us") if name in timed]
-    summed = frame.groupby(["run_id", "sample"], as_index=False).agg(
-        {"t_s": "mean", "goodput_MBps": "sum", "in_window": "all", "n": "sum"}
-        | dict.fromkeys(rtts, "max")
-    )
-    whole = summed["n"] == summed.groupby("run_id")["n"].transform("max")
-    columns = ["run_id", "t_s", "goodput_MBps", "in_window", *rtts]
-    return summed.loc[whole, columns].reset_index(drop=True)
-
-
-def batch_interval(rates: np.ndarray, confidence: float) -> Interval:
-    """Interval of a mean from batch means of correlated samples."""
-    rates = np.asarray(rates, dtype=float)
-    means = batch_means(rates, BATCH_SAMPLES)
-    means = means if len(means) else rates
-    if len(means) < MIN_BATCHES:
-        return Interval(float(rates.mean()) if len(rates) else math.nan, math.nan, math.nan)
-    return log_interval(means, confidence)
-
-
-def batch_means(values: np.ndarray, least: int) -> np.ndarray:
-    """Means of batches of at least `least` correlated samples; none of too few samples."""
-    batches = min(MAX_BATCHES, len(values) // least)
-    if batches < MIN_BATCHES:
-        return np.empty(0)
-    return np.array([part.mean() for part in np.array_split(values, batches)])
 
 
 @dataclass(frozen=True)
@@ -335,41 +179,6 @@ def with_further(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataF
     shown = of_ended.where(cells["disturbed"] != "", cells.reindex(columns=names))
     frame = cells.drop(columns=names, errors="ignore").join(shown)
     return frame[frame[kind].notna()]
-
-
-HISTOGRAMS = {LATENCY: "rtt_loaded_hdr", OVER_TCP: "tcp_rtt_loaded_hdr"}
-
-PERCENTILES = {
-    f"rtt_p{at:g}_us": at for at in (50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 99.999)
-}
-
-
-def with_percentiles(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Cells with a histogram: the ``probes`` of all of its runs, and percentiles of them, in us.
-
-    A percentile is missing beyond what the probes carry: 99.9 takes a thousand.
-    """
-    frame, name = with_further(kind, cells, runs), HISTOGRAMS[kind]
-    of_valid, of_ended = (
-        {
-            key: histogram.merged(texts)
-            for key, texts in part.dropna(subset=[name]).groupby(list(CELL_KEYS))[name]
-        }
-        for part in (valid(runs), ended(runs))
-    )
-    rows = {}
-    for index, cell in frame.iterrows():
-        of_cells = of_ended if cell["disturbed"] else of_valid
-        if whole := of_cells.get(tuple(cell[list(CELL_KEYS)])):
-            probes = whole.get_total_count()
-            rows[index] = {"probes": probes, "rtt_max_us": whole.get_max_value()} | {
-                column: float(whole.get_value_at_percentile(at))
-                for column, at in PERCENTILES.items()
-                if probes >= round(100 / (100 - at))
-            }
-    columns = ["probes", *PERCENTILES, "rtt_max_us"]
-    percentiles = pd.DataFrame.from_dict(rows, orient="index")
-    return frame.join(percentiles.reindex(columns=columns), how="inner")
 
 
 def _bus(runs: pd.DataFrame, described: dict) -> float | None:

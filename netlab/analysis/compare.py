@@ -15,14 +15,8 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import (
-    CELL_KEYS,
-    LEVELS,
-    flags_in,
-    half_width_percent,
-    t_quantile,
-    usable,
-)
+from netlab.analysis.cell_precision import half_width_percent
+from netlab.analysis.cells import CELL_KEYS, LEVELS, flags_in, usable
 from netlab.analysis.effects import (
     CANNOT_TELL,
     COMMON_ROUNDS,
@@ -36,10 +30,9 @@ from netlab.analysis.effects import (
     ratio,
 )
 from netlab.analysis.effects import SAME as SAME
+from netlab.analysis.t_distribution import t_quantile
 from netlab.errors import NetlabError, check
 from netlab.results.flags import counted_flags
-
-# Match the cells of two sets of runs: which columns identify a cell, and which runs it has.
 
 BASE = ("group", *(name for name in LEVELS if name != "factors"))
 MORE = (

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts, printed
+from netlab.analysis.bottlenecks import verdicts
 from netlab.analysis.cells import CELL_KEYS, usable
-from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import (
     CANNOT_TELL,
     FASTER,
@@ -118,7 +118,7 @@ def _more_streams_lift(m: Material) -> Answers:
 
 def _tuning_lifts(m: Material, levels: tuple[str, ...]) -> Answers:
     frame = m.effects("tuning", levels)
-    labels = [printed.tuning_label(t) for t in m.study.tunings if t.name in levels]
+    labels = [cell_texts.tuning_label(t) for t in m.study.tunings if t.name in levels]
     return _from_effects(frame[frame.streams == min(m.study.streams)], _step("tuning", labels))
 
 
@@ -285,7 +285,7 @@ def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Compare the target of each group with its best cell."""
     of_bus = ["percent_of_bus", "percent_low", "percent_high"]
     rate = ["goodput_MBps", "low_MBps", "high_MBps"]
-    labels, rows = printed.tuning_labels(cells, study), []
+    labels, rows = cell_texts.tuning_labels(cells, study), []
     for group in study.groups:
         best = printed.best(cells[cells["group"] == group.name])
         for unit, wanted, columns, scale, nothing in (

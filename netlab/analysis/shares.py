@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.core.groupby import SeriesGroupBy
 
-from netlab.analysis.cells import (
-    CELL_KEYS,
-    LEAST,
-    ended,
-    flags_in,
-    mean_interval,
-    nominal_level,
-    t_quantile,
-    valid,
-)
+from netlab.analysis.cell_precision import nominal_level
+from netlab.analysis.cells import CELL_KEYS, ended, flags_in, mean_interval, valid
+from netlab.analysis.intervals import LEAST
 from netlab.analysis.measured import Measured, computed_once, with_units
-from netlab.measure.fairness import jain
+from netlab.analysis.t_distribution import t_quantile
 from netlab.measure.steadiness import whole_within
 from netlab.study import flows as unequal
 from netlab.study.base import dealt
-from netlab.study.flows import PlannedFlow
 
 STACK_NAMES = {
     "reno": "Reno",
@@ -73,8 +64,6 @@ def stack_of_stream(congestion: str, stream: int) -> str:
     return stack_name(names[stream % len(names)])
 
 
-# Every run: bytes of each stream within the window.
-
 STREAM_COLUMNS = (
     *("run_id", *CELL_KEYS, "round", "way", "stream", "control", "goodput_MBps", "share_percent"),
 )
@@ -82,10 +71,8 @@ STACK_COLUMNS = (
     *(*CELL_KEYS, "way", "control", "flows", "of_flows", "n_runs", "share_percent"),
     *("share_low_percent", "share_high_percent", "flow_MBps", "disturbed"),
 )
-NEWCOMER_COLUMNS = (
-    *(*CELL_KEYS, "way", "control", "flows", "of_flows", "start_s", "n_runs", "share_percent"),
-    *("share_low_percent", "share_high_percent", "n_fair", "fair_after_s", "disturbed"),
-)
+
+
 JAIN_COLUMNS = (
     *(*CELL_KEYS, "way", "congestion", "of_flows", "n_runs", "jain_index"),
     *("jain_low", "jain_high", "disturbed"),
@@ -120,7 +107,7 @@ def of_streams(m: Measured) -> pd.DataFrame:
     total_B = sums.groupby(["run_id", "way"])["bytes"].transform("sum")
     sums, total_B = sums[total_B > 0], total_B[total_B > 0]
     pairs = sums[["congestion", "flows"]].drop_duplicates().to_numpy()
-    of = {(name, text): _controls(name, text) for name, text in pairs}
+    of = {(name, text): controls_of_streams(name, text) for name, text in pairs}
     plans = zip(sums["congestion"], sums["flows"], strict=True)
     dealt_to = zip((of[plan] for plan in plans), sums["stream"], strict=True)
     frame = sums.assign(
@@ -131,7 +118,7 @@ def of_streams(m: Measured) -> pd.DataFrame:
     return frame[list(STREAM_COLUMNS)].reset_index(drop=True)
 
 
-def _controls(congestion: str, flows: str) -> list[str]:
+def controls_of_streams(congestion: str, flows: str) -> list[str]:
     """The ``control`` of each stream until they are dealt anew."""
     names, own = dealt(congestion) or [congestion], _own(flows)  # another tool may name none
     number = math.lcm(len(names), len(own))
@@ -184,7 +171,7 @@ def _together(intervals: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 @computed_once
-def _counted(m: Measured) -> pd.DataFrame:
+def counted_streams(m: Measured) -> pd.DataFrame:
     """Streams of the runs that count, in the order of cells and directions, ``place``.
 
     A cell without a valid run has those that ended, as other tables have; ``disturbed`` says why.
@@ -218,7 +205,7 @@ def bounded_interval(
     return mean, max(least, mean - half), min(most, mean + half)
 
 
-def _figure(values: np.ndarray, least: float, most: float, level: float, disturbed: str) -> tuple:
+def figure(values: np.ndarray, least: float, most: float, level: float, disturbed: str) -> tuple:
     """Mean with its interval; of a disturbed cell the median alone."""
     if disturbed:
         return float(np.median(values)), math.nan, math.nan
@@ -228,7 +215,7 @@ def _figure(values: np.ndarray, least: float, most: float, level: float, disturb
 def _figures(
     values: SeriesGroupBy, disturbed: pd.Series, bounds: tuple[Any, float], level: float
 ) -> tuple[pd.Series, pd.Series, pd.Series]:
-    """Of each group what :func:`_figure` is of one."""
+    """Of each group what :func:`figure` is of one."""
     (least, most), count, mean = bounds, values.size(), values.mean()
     t = t_quantile(np.maximum(count - 1, 1), 0.5 + level / 2)
     half = (t * values.std() / np.sqrt(count)).where((count >= LEAST) & (disturbed == ""))
@@ -259,7 +246,7 @@ def _of_places(streams: pd.DataFrame, figures: pd.DataFrame) -> pd.DataFrame:
 @computed_once
 def of_stacks(m: Measured) -> pd.DataFrame:
     """Share of each stack in every cell of several streams, one row a cell, direction and stack."""
-    streams, by = _counted(m), ["place", "control"]
+    streams, by = counted_streams(m), ["place", "control"]
     of_runs = streams.groupby([*by, "run_id"], sort=False).agg(
         share_percent=("share_percent", "sum"), goodput_MBps=("goodput_MBps", "mean")
     )
@@ -276,7 +263,7 @@ def of_stacks(m: Measured) -> pd.DataFrame:
 @computed_once
 def of_jain(m: Measured) -> pd.DataFrame:
     """Jain's index of every cell of several streams, one row a cell and direction."""
-    streams = _counted(m)
+    streams = counted_streams(m)
     of_runs = streams.groupby(["place", "run_id"], sort=False)["goodput_MBps"]
     # scaled first, as :func:`jain` does
     scaled = streams["goodput_MBps"] / of_runs.transform("max")
@@ -298,7 +285,7 @@ def of_jain(m: Measured) -> pd.DataFrame:
 @computed_once
 def of_each_stream(m: Measured) -> pd.DataFrame:
     """Share of every stream of every cell, one row a cell, direction and stream."""
-    streams = _counted(m)
+    streams = counted_streams(m)
     of_stream = streams.groupby(["place", "stream", "control"])
     frame = of_stream.agg(
         n_runs=("run_id", "size"),
@@ -311,86 +298,6 @@ def of_each_stream(m: Measured) -> pd.DataFrame:
     columns = [*CELL_KEYS, "way", "stream", "control", "n_runs", *names]
     frame = frame.assign(**dict(zip(names, figures, strict=True)))
     return _rows_of(m, frame, [*columns, "goodput_MBps", "disturbed"])
-
-
-FAIR_PART = 0.8
-"""Part of an equal share at which newcomers have arrived."""
-
-
-@computed_once
-def of_newcomers(m: Measured) -> pd.DataFrame:
-    """Flows that start after others: their share while all are on, and when they first have it.
-
-    ``fair_after_s`` is the mean time from their start until a running mean gives them
-    :data:`FAIR_PART` of an equal share, of the ``n_fair`` runs in which they reach it.
-    """
-    rows, level = [], nominal_level(m.study)
-    runs, streams = m.runs.set_index("run_id"), _counted(m)
-    late = {text for text in runs["flows"].unique() if _starts_at_several_times(text)}
-    places = streams["place"][streams["run_id"].isin(runs.index[runs["flows"].isin(late)])]
-    for _, part in streams[streams["place"].isin(places)].groupby("place"):
-        key = (*part[list(CELL_KEYS)].iloc[0], part["way"].iloc[0])
-        flows = unequal.from_text(runs["flows"][part["run_id"].iloc[0]])
-        disturbed, of_flows = str(part["disturbed"].iloc[0]), part["stream"].nunique()
-        if len({f.start_s for f in flows}) < 2 or key[-1] in LINKS.values():
-            continue
-        begun = {
-            run_id: _rates_of(m, str(run_id), key[-1], runs["rtt_us"][run_id])
-            for run_id in part["run_id"].unique()
-        }
-        for at, flow in enumerate(flows):
-            if flow.start_s == min(f.start_s for f in flows):
-                continue
-            own = part[part["stream"].isin(streams_of(flows, at, of_flows))]
-            shares = own.groupby("run_id")["share_percent"].sum().to_numpy()
-            times = [fair_after_s(rates, flows, at) for rates in begun.values()]
-            fair = [time for time in times if time is not None]
-            figures = _figure(shares, 0.0, 100.0, level, disturbed)
-            mean_s = float(np.mean(fair)) if fair else math.nan
-            control, number = own["control"].iloc[0], own["stream"].nunique()
-            counts = (number, of_flows, flow.start_s, len(times))
-            rows.append((*key, control, *counts, *figures, len(fair), mean_s, disturbed))
-    return pd.DataFrame.from_records(rows, columns=list(NEWCOMER_COLUMNS))
-
-
-def _starts_at_several_times(flows: str) -> bool:
-    return len({flow.start_s for flow in unequal.from_text(flows)}) > 1
-
-
-def streams_of(flows: Sequence[PlannedFlow], at: int, of_flows: int) -> list[int]:
-    """Streams of an entry of unequal flows."""
-    entries = [entry for entry, flow in enumerate(flows) for _ in range(flow.count)]
-    return [stream for stream in range(of_flows) if entries[stream % len(entries)] == at]
-
-
-def _on(flow: PlannedFlow, t_s: np.ndarray) -> np.ndarray:
-    return (t_s > flow.start_s) & (t_s <= (flow.end_s or math.inf))
-
-
-def shares_over_time(
-    rates: pd.DataFrame, flows: Sequence[PlannedFlow], at: int
-) -> tuple[pd.Series, pd.Series]:
-    """Share of an entry's flows at every sample, and their equal share of the flows on then, %."""
-    of_streams, t_s = rates.drop(columns="jain"), rates.index.to_numpy()
-    own = streams_of(flows, at, of_streams.shape[1])
-    share = 100 * of_streams[own].sum(axis=1) / of_streams.sum(axis=1)
-    on = sum(flow.count * _on(flow, t_s) for flow in flows)
-    equal = 100 * flows[at].count * _on(flows[at], t_s) / np.maximum(on, 1)
-    return share, pd.Series(equal, rates.index)
-
-
-def fair_after_s(rates: pd.DataFrame, flows: Sequence[PlannedFlow], at: int) -> float | None:
-    """Time from the start of an entry's flows to :data:`FAIR_PART` of an equal share."""
-    share, equal = shares_over_time(rates, flows, at)
-    fair = share.index[(equal > 0) & (share >= FAIR_PART * equal)]
-    return float(fair[0] - flows[at].start_s) if len(fair) else None
-
-
-def _rates_of(m: Measured, run_id: str, way: str, rtt_us: float) -> pd.DataFrame:
-    assert m.samples is not None
-    own = m.samples({run_id})
-    own = own[own["direction"] == way]
-    return rates_over_time(own, 0.0 if pd.isna(rtt_us) else rtt_us / 1e6)
 
 
 @computed_once
@@ -446,86 +353,3 @@ def with_shares(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
         names |= {f"share_{e}_percent": share_column(str(control), f"_{e}", of) for e in ENDS}
         frame = frame.join(part.set_index(keys)[list(names)].rename(columns=names), on=keys)
     return frame if units is None else with_units(frame)
-
-
-# Over time: running means of the streams of one run.
-
-SHARE_ROUND_TRIPS = 5.0
-"""Least round trips that a share covers: flows are bursty, one window at a time."""
-
-LEAST_SHARE_S = 1.0
-
-
-def rates_over_time(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
-    """Running mean of the goodput of every flow of a run, Mb/s, and the index at every sample."""
-    inside = intervals[intervals["in_window"]]
-    until_s = inside["t_s"].max() if len(inside) else -math.inf
-    kept = intervals[intervals["t_s"] <= until_s + 1e-9]
-    moved = kept.pivot_table(index="t_s", columns="stream", values="bytes", aggfunc="sum")
-    if moved.empty:
-        return pd.DataFrame(columns=["jain"])
-    step_s = kept.groupby("t_s")["interval_s"].max()
-    width = max(1, round(max(SHARE_ROUND_TRIPS * rtt_s, LEAST_SHARE_S) / float(step_s.median())))
-    summed = moved.rolling(width, min_periods=width).sum()
-    lasted = step_s.rolling(width, min_periods=width).sum()
-    rates = summed.mul(8e-6).div(lasted, axis=0).dropna()
-    return rates.assign(jain=jain(rates.to_numpy()) if len(rates) else [])
-
-
-MOST_OVER_TIME = 6
-"""Cells of a group that are drawn over time: the least even ones."""
-
-
-@dataclass(frozen=True)
-class OverTime:
-    """The median run of a cell over time: a column a stream, Mb/s, and Jain's index."""
-
-    key: tuple
-    run_id: str
-    controls: tuple[str, ...]
-    jain_index: float
-    rates: pd.DataFrame
-    flows: tuple[PlannedFlow, ...] = ()
-    way: str = "forward"
-
-    @property
-    def newcomers(self) -> bool:
-        """True if flows start after others on links that all pass."""
-        late = len({flow.start_s for flow in self.flows}) > 1
-        return late and not unequal.has_spans(self.flows)
-
-    def index_text(self) -> str:
-        """``index 0.83``, or that of the less even one of two links."""
-        of = f" of the {self.way}" if self.way in LINKS.values() else ""
-        return f"index {self.jain_index:.2f}{of}"
-
-
-def timelines_of(m: Measured, group: str) -> list[OverTime]:
-    """Run nearest to the mean index of each of the least even cells of a group."""
-    drawn: list[OverTime] = []
-    known, streams = of_jain(m), _counted(m)
-    if m.samples is None:
-        return drawn
-    known, streams = (
-        frame[(frame["group"] == group) & (frame["way"] != "reverse")] for frame in (known, streams)
-    )
-    known = known.sort_values("jain_index", kind="stable").drop_duplicates([*CELL_KEYS])
-    of_cells, runs = streams.groupby(list(CELL_KEYS)), m.runs.set_index("run_id")
-    for cell in known.nsmallest(MOST_OVER_TIME, "jain_index").sort_index().to_dict("records"):
-        whole = of_cells.get_group(tuple(cell[name] for name in CELL_KEYS))
-        part = whole[whole["way"] == cell["way"]]
-        wide = part.pivot_table(index="run_id", columns="stream", values="goodput_MBps")
-        indices = pd.Series(np.atleast_1d(jain(wide.to_numpy())), wide.index)
-        run_id = str((indices - cell["jain_index"]).abs().idxmin())
-        rates = _rates_of(m, run_id, "forward", runs["rtt_us"][run_id])
-        if len(rates) > 1:
-            text = runs["flows"][run_id]
-            # also of streams of a link that carried nothing
-            dealt_to = _controls(runs["congestion"][run_id], text)
-            streams_drawn = rates.columns.drop("jain")
-            controls = tuple(dealt_to[stream % len(dealt_to)] for stream in streams_drawn)
-            key = tuple(cell[name] for name in CELL_KEYS)
-            flows = unequal.from_text(text)
-            index = float(indices[run_id])
-            drawn.append(OverTime(key, run_id, controls, index, rates, flows, cell["way"]))
-    return drawn

@@ -8,7 +8,7 @@ from itertools import chain
 
 import pandas as pd
 
-from netlab.analysis import printed
+from netlab.analysis import any_factors
 from netlab.analysis.measured import Measured, with_units
 from netlab.files.writing import parse_json
 from netlab.results.columns import FURTHER_SENDER, INTERVAL_COLUMNS
@@ -22,7 +22,7 @@ TEXT = "string"
 def typed(frame: pd.DataFrame, study: Study) -> pd.DataFrame:
     """A frame with one type for text, and with levels of text in the order of the study."""
     orders = _orders(study)
-    factors = {*orders, *printed.names(frame, study)}
+    factors = {*orders, *any_factors.names(frame, study)}
     kinds = {str(name): _kind(column) for name, column in frame.items()}
     mixed = [name for name, kind in kinds.items() if kind == "mixed"]
     frame = frame.assign(**{name: frame[name].map(level_text, "ignore") for name in mixed})
@@ -149,6 +149,13 @@ def _long(
 
 def _with_factors(m: Measured, frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of a frame after study, factors, round and flags of their runs, run by run."""
-    names = ["study", "run_id", *printed.ALWAYS, *printed.names(m.runs, m.study), "round", "flags"]
-    runs = printed.expanded(m.runs, m.study)[list(dict.fromkeys(names))]
+    names = [
+        "study",
+        "run_id",
+        *any_factors.ALWAYS,
+        *any_factors.names(m.runs, m.study),
+        "round",
+        "flags",
+    ]
+    runs = any_factors.expanded(m.runs, m.study)[list(dict.fromkeys(names))]
     return with_units(typed(runs.merge(frame, on="run_id"), m.study))

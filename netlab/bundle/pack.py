@@ -15,9 +15,10 @@ from typing import Any
 import pandas as pd
 
 from netlab import core, wings
-from netlab.analysis import trust
+from netlab.analysis import stored_calibrations
+from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import Measured, load_measured
-from netlab.analysis.trust import Concern, machines
+from netlab.analysis.trust import Concern
 from netlab.bundle.crate import CITATION, MANIFEST, METADATA, ZENODO, About, manifest, metadata
 from netlab.bundle.redaction import words_of
 from netlab.errors import BadInput
@@ -73,7 +74,7 @@ def bundle(
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
         place = paths.results_dir("calibration")
-        for part in trust.stored(place).parts.values():
+        for part in stored_calibrations.stored(place).parts.values():
             _copy(part.file, work / CALIBRATION / part.file.relative_to(place))
         _copy_results(measured, work / RESULTS, blocks=not redact)
         copied = (work / CALIBRATION, work / RESULTS)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from netlab.analysis.measured import trend_of
+from netlab.analysis.over_campaigns import trend_of
 from netlab.bundle.pages_repository import PagesRepository, regular_files
 from netlab.bundle.redaction import words_of
 from netlab.errors import BadInput, NetlabError, printable

@@ -12,16 +12,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.analysis import printed
-from netlab.analysis.cells import (
-    CELL_KEYS,
-    DATAGRAMS,
-    LATENCY,
-    OVER_TCP,
-    PERCENTILES,
-    disturbed,
-    valid,
-)
+from netlab.analysis import any_factors, cell_texts, printed
+from netlab.analysis.cells import CELL_KEYS, DATAGRAMS, LATENCY, OVER_TCP, disturbed, valid
+from netlab.analysis.percentiles import PERCENTILES
 from netlab.charts import drawing
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
@@ -60,7 +53,7 @@ def over_streams(
     """Draw the cells of a group over streams: a colour and marker an MTU, a dash a tuning."""
     require(y, QUANTITIES, key="y", code="E-CHARTS-003")
     part = printed.of_group(cells, group)
-    labels = printed.tuning_labels(part, study)
+    labels = cell_texts.tuning_labels(part, study)
     chosen, title = list(labels), group
     if tuning is not None:
         require(tuning, labels, key="tuning", code="E-CHARTS-004")
@@ -82,7 +75,7 @@ def over_streams(
     return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
 
 
-def _with(streams: pd.Series, values: Any, text: Callable[[float], str] = printed.number) -> str:
+def _with(streams: pd.Series, values: Any, text: Callable[[float], str] = cell_texts.number) -> str:
     """``500 with 1, 744 with 4``."""
     return ", ".join(f"{text(v)} with {n}" for n, v in zip(streams, values, strict=True))
 
@@ -95,7 +88,7 @@ def _finish(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title: st
         at = 100.0 if y == "percent_of_bus" else bus_MBps
         if at < IN_REACH * part[y].fillna(disturbed(part, y)).max():
             name = printed.bus_name(part, study)
-            drawing.ceiling_line(ax, at, f"{name}, {printed.number(bus_MBps)} MB/s")
+            drawing.ceiling_line(ax, at, f"{name}, {cell_texts.number(bus_MBps)} MB/s")
             ax.set_ylim(top=max(ax.get_ylim()[1], HEADROOM * at))
     ax.set_ylim(bottom=0)
 
@@ -162,10 +155,10 @@ def over_factor(
 ) -> Axes:
     """Draw cells over one factor, a line for each level of another."""
     require(y, QUANTITIES, key="y", code="E-CHARTS-009")
-    part = printed.of_two(cells, x, hue, at, study)
-    levels = printed.ordered(x, part[x], study)
-    lines = printed.ordered(hue, part[hue], study) if hue else [None]
-    labels, styles = printed.tuning_labels(part, study), drawing.level_styles(hue, lines)
+    part = any_factors.of_two(cells, x, hue, at, study)
+    levels = any_factors.ordered(x, part[x], study)
+    lines = any_factors.ordered(hue, part[hue], study) if hue else [None]
+    labels, styles = cell_texts.tuning_labels(part, study), drawing.level_styles(hue, lines)
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in levels)
     places = {level: float(level) if numeric else float(i) for i, level in enumerate(levels)}
     part, words = part.assign(place=part[x].map(places)), []
@@ -173,7 +166,7 @@ def over_factor(
         ax = ax or drawing.new_axes(SIZE_IN)
         for level in lines:
             line = part if level is None else part[part[hue] == level]
-            label = "" if level is None else printed.level_label(hue, level, labels)
+            label = "" if level is None else any_factors.level_label(hue, level, labels)
             line = cell_line(ax, line, y, label, styles[level])
             text = "no valid cell" if line.empty else printed.reach(line[y].to_numpy(dtype=float))
             words.append(f"{label}: {text}" if label else text)
@@ -186,14 +179,14 @@ def over_factor(
             ax.set_xticks(ticks, texts)
             if max(map(len, texts)) * len(texts) > MOST_TICKS * 6:
                 ax.tick_params(axis="x", rotation=45)
-        ax.set_xlabel(printed.unit_of(x))
-        title = printed.at_text(at, labels)
+        ax.set_xlabel(any_factors.unit_of(x))
+        title = any_factors.at_text(at, labels)
         _finish(ax, part, y, study, title)
         if hue:
             drawing.label_lines(ax)
-    alt = f"Line chart of {axis_label(part, y, study)} over {printed.unit_of(x)}"
+    alt = f"Line chart of {axis_label(part, y, study)} over {any_factors.unit_of(x)}"
     if hue:
-        alt += f", a line for each {printed.unit_of(hue)}"
+        alt += f", a line for each {any_factors.unit_of(hue)}"
     if title:
         alt += f", at {title}"
     return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
@@ -229,15 +222,18 @@ COST_CAPTION = "Median of the rounds; bars from the least to the greatest."
 
 def row_labels(frame: pd.DataFrame, study: Study) -> dict[tuple, str]:
     """Name each cell of a group by the levels that differ between its cells."""
-    tunings = printed.tuning_labels(frame, study)
+    tunings = cell_texts.tuning_labels(frame, study)
     levels = {}
     for key in frame[list(CELL_KEYS)].drop_duplicates().itertuples(index=False, name=None):
         _, tuning, mtu_B, streams, factors = key
         levels[key] = {
             "tuning": tunings[tuning],
             "mtu_B": f"{mtu_B} B",
-            "streams": printed.stream_label(int(streams)),
-            **{n: printed.level_label(n, one, {}) for n, one in printed.levels_of(factors).items()},
+            "streams": cell_texts.stream_label(int(streams)),
+            **{
+                n: any_factors.level_label(n, one, {})
+                for n, one in any_factors.levels_of(factors).items()
+            },
         }
     names = dict.fromkeys(name for own in levels.values() for name in own)
     vary = [name for name in names if len({own.get(name) for own in levels.values()}) > 1]
@@ -420,7 +416,7 @@ def _over_goodput(
             drawing.hollow_points(*place, label=labels[key], style=style, alone=True)
         else:
             ax.plot([one.goodput_MBps], [one.shown], **style, label=labels[key], clip_on=False)
-        words.append(f"{labels[key]}: {one.shown:.3g} {unit} at {printed.texts(cell)[0]} MB/s")
+        words.append(f"{labels[key]}: {one.shown:.3g} {unit} at {cell_texts.texts(cell)[0]} MB/s")
     lowered = bool((frame["shown"] < 0).any())  # a busy CPU answers sooner than an idle one
     if lowered:
         ax.axhline(0, color=drawing.HOLLOW_COLOUR, linewidth=0.8, label="_zero")
@@ -455,7 +451,7 @@ def ceiling(
     """Heat map of one group: per cent of the bus, tuning and MTU over streams."""
     part = printed.of_group(cells, group)
     bus = "twice the bus" if printed.both_ways(part, study) else "the bus"
-    labels = printed.tuning_labels(part, study)
+    labels = cell_texts.tuning_labels(part, study)
     wide = part.assign(hollow=disturbed(part, "percent_of_bus")).pivot(
         index=["tuning", "mtu_B"], columns="streams", values=["percent_of_bus", "hollow"]
     )
@@ -501,7 +497,7 @@ def ceiling(
 def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
     """Draw every repeat of one group as a dot, a flagged run as a cross; a panel a tuning."""
     part = runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
-    labels, styles = printed.tuning_labels(part, study), drawing.mtu_styles(runs["mtu_B"])
+    labels, styles = cell_texts.tuning_labels(part, study), drawing.mtu_styles(runs["mtu_B"])
     columns = max(1, len(labels))
     size = (drawing.width_of_panels(columns, 2.75), 3.2)
     fig, axes = plt.subplots(1, columns, figsize=size, sharey=True, squeeze=False)
@@ -540,7 +536,7 @@ def cost_over_streams(
 ) -> Axes:
     """Draw CPU seconds a GB of payload over streams, one line an MTU and tuning."""
     part = frame[frame["group"] == group]
-    labels, styles = printed.tuning_labels(part, study), drawing.mtu_styles(frame["mtu_B"])
+    labels, styles = cell_texts.tuning_labels(part, study), drawing.mtu_styles(frame["mtu_B"])
     dashes, words = drawing.tuning_dashes(list(labels)), []
     ax = ax or drawing.new_axes((6.4, 4.2))
     for tuning, label in labels.items():

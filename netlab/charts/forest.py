@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.analysis import printed
+from netlab.analysis import any_factors
 from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER, Compared
 from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
@@ -295,7 +295,7 @@ def _names(rows: pd.DataFrame, candidates: Sequence[str]) -> list[str]:
         if key == "streams":
             return f"{value} stream{'s' * (value != 1)}"
         if key == "factors":
-            return printed.text_of(value)
+            return any_factors.text_of(value)
         return words.get(key, "{}").format(value)
 
     keys = keys or list(candidates[:1])

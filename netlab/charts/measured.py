@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts, printed
 from netlab.analysis.cells import CELL_KEYS, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts import drawing
@@ -51,7 +51,7 @@ def _ceiling(
 ) -> None:
     """Draw the bus as a line, and per cent of it as a second scale on the right."""
     bus_MBps, name = _bus(part), printed.bus_name(part, study)
-    drawing.ceiling_line(ax, bus_MBps, f"{name}, {printed.number(bus_MBps)} MB/s", written=named)
+    drawing.ceiling_line(ax, bus_MBps, f"{name}, {cell_texts.number(bus_MBps)} MB/s", written=named)
     if reading and not math.isnan(bus_MBps):
         scales = (lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
         ax.secondary_yaxis("right", functions=scales).set_ylabel(f"% of {name}")
@@ -65,9 +65,9 @@ def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str
 
     def value(row: Any) -> str:
         if not math.isnan(row.goodput_MBps):
-            return f"{printed.number(row.goodput_MBps)} with {row.streams}"
+            return f"{cell_texts.number(row.goodput_MBps)} with {row.streams}"
         if row.disturbed:
-            return f"{printed.number(row.disturbed_MBps)}, disturbed, with {row.streams}"
+            return f"{cell_texts.number(row.disturbed_MBps)}, disturbed, with {row.streams}"
         return f"nothing valid with {row.streams}"
 
     lines = "; ".join(
@@ -80,7 +80,7 @@ def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str
     if of_bus or math.isnan(bus := _bus(part)):
         return words
     name = printed.bus_name(part, study).capitalize()
-    return f"{words} {name} is {printed.number(bus)} MB/s."
+    return f"{words} {name} is {cell_texts.number(bus)} MB/s."
 
 
 def _caption(part: pd.DataFrame, study: Study | None) -> str:
@@ -103,7 +103,7 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
 def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Panels:
     """Draw one group over the number of streams, a panel a tuning, a line an MTU."""
     whole = printed.of_group(cells, group)
-    tunings = printed.tuning_labels(whole, study)
+    tunings = cell_texts.tuning_labels(whole, study)
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
     size = (drawing.width_of_panels(len(tunings), 2.75), 3.2)
     fig, axes = plt.subplots(1, len(tunings), figsize=size, **grid)
@@ -152,7 +152,7 @@ def whole_panels(
         percent = cells[rates].div(one_MBps, axis=0) * 100
         cells = cells.assign(**{name: percent[name] for name in rates})
     groups = {name: arrows(name) for name in printed.group_names(cells)}
-    tunings = printed.tuning_labels(cells, study)
+    tunings = cell_texts.tuning_labels(cells, study)
     across, down = groups, tunings
     if not len(tunings) <= len(groups) <= MOST_COLUMNS:
         across, down = tunings, groups
@@ -204,8 +204,8 @@ def _buses(cells: pd.DataFrame, then: pd.DataFrame | None, study: Study | None) 
     published = {} if then is None else then.groupby("group")["then_ceiling_MBps"].max().to_dict()
     names: dict[str, list[str]] = {}
     for group, part in cells.groupby("group", sort=False):
-        old = f", published {printed.number(published[group])}" if group in published else ""
-        bus = f"{printed.number(part['one_MBps'].iloc[0])} MB/s{old}"
+        old = f", published {cell_texts.number(published[group])}" if group in published else ""
+        bus = f"{cell_texts.number(part['one_MBps'].iloc[0])} MB/s{old}"
         names.setdefault(bus, []).append(arrows(str(group)))
     notes = [f"One bus: {'; '.join(f'{b} ({listed(g)})' for b, g in names.items())}."]
     parts = [part for _, part in cells.groupby("group")]
@@ -239,7 +239,7 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     frame = frame[(of_cell.transform("size") > 1) & (mean > 0)]
     frame = frame.assign(position=range(len(frame)))
     ax = ax or drawing.new_axes(drawing.CHART_SIZE_IN)
-    for i, (tuning, label) in enumerate(printed.tuning_labels(frame, study).items()):
+    for i, (tuning, label) in enumerate(cell_texts.tuning_labels(frame, study).items()):
         part = frame[frame["tuning"] == tuning]
         style = drawing.second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
         if len(frame) <= MOST_DOTS:
@@ -356,7 +356,7 @@ def _rows(
     plan: pd.DataFrame, study: Study, ax: Axes | None
 ) -> tuple[Axes, list[tuple[int, str, dict, pd.DataFrame]]]:
     """Axes with a row a tuning and MTU of a plan, and place, name, style and runs of each."""
-    labels = printed.tuning_labels(plan, study)
+    labels = cell_texts.tuning_labels(plan, study)
     ranked = plan.assign(
         rank=plan["tuning"].map(list(labels).index), mtu_B=plan["mtu_B"].fillna(0).astype(int)
     )
@@ -442,7 +442,7 @@ def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
     reach = line.loc[line["in_window"], "goodput_MBps"]
     alt = (
         f"Line of the goodput of {run_id} over {len(line)} samples, in the window "
-        f"{printed.number(reach.min())} to {printed.number(reach.max())} MB/s."
+        f"{cell_texts.number(reach.min())} to {cell_texts.number(reach.max())} MB/s."
     )
     return describe(ax, alt, "Grey: the measured window.")
 

@@ -12,9 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts, printed
 from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.shares import OverTime, shares_over_time, stack_name
+from netlab.analysis.later_flows import shares_over_time
+from netlab.analysis.share_over_time import OverTime
+from netlab.analysis.shares import stack_name
 from netlab.charts import drawing
 from netlab.charts.cells import ROW_IN
 from netlab.charts.chart import Panels, describe
@@ -104,7 +106,7 @@ def stacks(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
 def in_words(part: pd.DataFrame) -> str:
     """``BBR 61.2 % of 4 flows, CUBIC 38.8 % of 4``."""
     return ", ".join(
-        f"{stack_name(row['control'])} {printed.number(row['share_percent'])} % "
+        f"{stack_name(row['control'])} {cell_texts.number(row['share_percent'])} % "
         f"with {row['flows']} of {row['of_flows']} flows"
         for row in part.to_dict("records")
     )

@@ -7,7 +7,8 @@ import sys
 import click
 
 from netlab.analysis.compare import FIGURES
-from netlab.analysis.sides import Condition, SidesCompared, comparison, comparisons
+from netlab.analysis.fail_condition import Condition
+from netlab.analysis.sides import SidesCompared, comparison, comparisons
 from netlab.cli import guard, options
 from netlab.errors import printable
 from netlab.files.tables import csv_of

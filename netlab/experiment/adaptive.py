@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import LEAST, nominal_level, precise, rounds_needed, valid
+from netlab.analysis.cell_precision import nominal_level, precise, rounds_needed
+from netlab.analysis.cells import valid
+from netlab.analysis.intervals import LEAST
 from netlab.study import Study
 from netlab.study.schedule import VISIT_S, Visit, cell_of, run_s
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from netlab.analysis.cells import LEAST
+from netlab.analysis.intervals import LEAST
 from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
 from netlab.results.flags import Flag
 from netlab.study import Study

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts, printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
 from netlab.experiment.campaign_record import exclusive, open_visit
@@ -80,8 +80,8 @@ class MeasuredBlock:
         rows = {}
         for group in printed.group_names(cells):
             part = cells[cells["group"] == group].sort_values("streams")
-            labels = (printed.stream_label(int(streams)) for streams in part["streams"])
-            rows[group] = dict(zip(labels, printed.texts(part), strict=True))
+            labels = (cell_texts.stream_label(int(streams)) for streams in part["streams"])
+            rows[group] = dict(zip(labels, cell_texts.texts(part), strict=True))
         frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("group")
         flagged = [f"{r.run_id}: {r.flags} ({r.message})" for r in runs.itertuples() if r.flags]
         rounds = runs["round"].nunique()
@@ -108,8 +108,8 @@ class MeasuredBlock:
         if known.empty:
             return Sentence("No run of the block is valid.")
         row = known.loc[known["goodput_MBps"].idxmax()]
-        value = printed.with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
-        streams = printed.stream_label(int(row["streams"])).lower()
+        value = cell_texts.with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
+        streams = cell_texts.stream_label(int(row["streams"])).lower()
         return Sentence(
             f"The highest goodput of the block is {value} MB/s ({arrows(row['group'])}, {streams})."
         )

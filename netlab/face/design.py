@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts
 from netlab.analysis.trust import counted
 from netlab.experiment.tally import duration
 from netlab.files.tables import Table
@@ -30,7 +30,7 @@ def design_table(design: Design) -> Table:
     each = schedule.rounds(design)[0]
     todo = [run for visit in each for run in visit.runs]
     levels = "; ".join(
-        f"{printed.tuning_label(level)}: "
+        f"{cell_texts.tuning_label(level)}: "
         + ("MTU as found" if level.mtus_B is None else f"{', '.join(map(str, level.mtus_B))} B")
         for level in design.tunings
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from netlab.analysis.cells import timelines
+from netlab.analysis.batches import timelines
 from netlab.errors import check
 from netlab.files.tables import Table
 from netlab.results.flags import meaning_of, remedy_of, split_flags

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, overload
 import pandas as pd
 
 from netlab import wings
-from netlab.analysis import printed
+from netlab.analysis import any_factors
+from netlab.analysis.cell_texts import GoodputColumn, Quantity
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
-from netlab.analysis.printed import GoodputColumn, Quantity
 from netlab.analysis.sides import SidesCompared as Sides
 from netlab.analysis.sides import comparison, comparisons
 from netlab.errors import check, require
@@ -531,7 +531,7 @@ class Results(StoredResults):
         check(listed, "tuning", str(tuning), text, "E-FACE-045")
         m = self.measured
         drawn: dict[str, Any] = {"y": y, "study": m.study, "ax": ax}
-        if (x, hue) == ("streams", "") and not levels and not printed.names(m.cells):
+        if (x, hue) == ("streams", "") and not levels and not any_factors.names(m.cells):
             return over_streams(m.cells, group or m.groups[0], tuning=tuning, **drawn)
         chosen = {"group": group or None, "tuning": tuning}
         at = levels | {name: level for name, level in chosen.items() if level is not None}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from netlab.analysis import printed, tidy
+from netlab.analysis import any_factors, tidy
 from netlab.analysis.measured import Measured, cell_table, load_measured, with_units
 from netlab.analysis.shares import with_shares
 from netlab.errors import check
@@ -156,7 +156,7 @@ class StoredResults:
         if self._superseded:
             runs = Store(self.directory).runs(superseded=True)
         study = self.measured.study
-        return with_units(tidy.typed(printed.expanded(runs, study), study))
+        return with_units(tidy.typed(any_factors.expanded(runs, study), study))
 
     @cached_property
     def cells(self) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from netlab import wings
-from netlab.analysis import printed
+from netlab.analysis import cell_texts
 from netlab.errors import NetlabError
 from netlab.face.between import between
 from netlab.face.design import design_table, planned_runs
@@ -253,7 +253,7 @@ class Study:
         ...
         """
         host = next(iter(self.design.hosts))
-        labels = {level.name: printed.tuning_label(level) for level in self.design.tunings}
+        labels = {level.name: cell_texts.tuning_label(level) for level in self.design.tunings}
         return {name: Tuning(self.design, name, host, labels) for name in labels}
 
     def changes(self, *, tuning: str | None = None, path: str | None = None) -> Changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from netlab.analysis import answers
+from netlab.analysis import tool_agreement
 from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP
 from netlab.analysis.measured import Measured
 from netlab.charts import forest
@@ -118,11 +118,11 @@ class Agreement(AnsweredView):
     ----------
     frame : DataFrame
         One row a cell and generator: ``ratio`` (B / A), ``low``, ``high``, ``verdict``; see
-        :data:`netlab.analysis.answers.COMPARED_COLUMNS` for the other columns.
+        :data:`netlab.analysis.tool_agreement.COMPARED_COLUMNS` for the other columns.
     """
 
     def __init__(self, measured: Measured, bound_percent: float):
-        super().__init__(answers.agreement(measured, bound_percent))
+        super().__init__(tool_agreement.agreement(measured, bound_percent))
         self.frame, self.bound_percent = self._subject.frame, bound_percent
 
     @property

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import LEAST, t_quantile, usable
+from netlab.analysis.cells import usable
+from netlab.analysis.intervals import LEAST
+from netlab.analysis.t_distribution import t_quantile
 from netlab.study.schedule import cell_of
 
 LINK = ["sender", "receiver"]

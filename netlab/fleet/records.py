@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from netlab import study as studies
+from netlab.analysis.cell_precision import nominal_level
 from netlab.analysis.cells import (
     CELL_COLUMNS,
     CELL_KEYS,
     FURTHER_COLUMNS,
     LEVELS,
     Cells,
-    nominal_level,
     usable,
     valid,
 )

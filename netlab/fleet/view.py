@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from netlab.analysis.cells import nominal_level
+from netlab.analysis.cell_precision import nominal_level
 from netlab.face.notebook import Site
 from netlab.face.stored import own_or_example, source
 from netlab.files import paths

@@ -11,7 +11,8 @@ from itertools import combinations
 import pandas as pd
 
 from netlab.analysis.measured import Measured, computed_once
-from netlab.analysis.shares import rates_over_time, stack_of_stream
+from netlab.analysis.share_over_time import rates_over_time
+from netlab.analysis.shares import stack_of_stream
 from netlab.errors import NetlabError
 from netlab.files.writing import parse_json
 from netlab.longpath.fairness import fairness

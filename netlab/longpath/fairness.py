@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from netlab.analysis.shares import (
-    LEAST_SHARE_S,
-    SHARE_ROUND_TRIPS,
-    rates_over_time,
-    stack_of_stream,
-)
+from netlab.analysis.share_over_time import LEAST_SHARE_S, SHARE_ROUND_TRIPS, rates_over_time
+from netlab.analysis.shares import stack_of_stream
 from netlab.longpath.series import batched_interval
 from netlab.measure.fairness import jain
 

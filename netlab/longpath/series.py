@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import batch_means, mean_interval
+from netlab.analysis.batches import batch_means
+from netlab.analysis.cells import mean_interval
 from netlab.analysis.measured import Measured
 
 BATCH_ROUND_TRIPS = 2.0

@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from netlab.analysis.printed import MISSING, number
+from netlab.analysis.cell_texts import MISSING, number
 from netlab.analysis.shares import stack_name
 from netlab.congestion import bdp_B
 from netlab.files.tables import Preformatted, Sentence, Table, table_or

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from netlab.analysis import printed
+from netlab.analysis import any_factors, cell_texts
 from netlab.analysis.measured import Measured
 from netlab.charts.chart import Gallery
 from netlab.files.tables import Table, table_or
@@ -27,12 +27,12 @@ def cells(m: Measured) -> Table | Sentence:
     heads = [f"{side}{', ' * bool(unit)}{unit}" for side in ("published", "measured")]
     shown = [
         {
-            **{printed.unit_of(name): level_text(row[name]) for name in table.factors},
-            heads[0]: printed.number(row["then"]),
-            heads[1]: printed.with_interval(
+            **{any_factors.unit_of(name): level_text(row[name]) for name in table.factors},
+            heads[0]: cell_texts.number(row["then"]),
+            heads[1]: cell_texts.with_interval(
                 *(row[name] for name in ("now", "now_low", "now_high"))
             ),
-            "ratio": f"×{row['now'] / row['then']:.2f}" if row["then"] else printed.MISSING,
+            "ratio": f"×{row['now'] / row['then']:.2f}" if row["then"] else cell_texts.MISSING,
             "rounds": row["rounds"],
         }
         for row in pairs.to_dict("records")
@@ -65,16 +65,16 @@ def steps(m: Measured) -> Table | Sentence:
     frame = published_beside.steps_beside(m)
     shown = [
         {
-            "factor": ", ".join(map(printed.unit_of, row["factor"].split(", "))),
+            "factor": ", ".join(map(any_factors.unit_of, row["factor"].split(", "))),
             "step": row["step"],
             "cases": row["cases"],
             "published": f"×{row['then_ratio']:.2f}",
             "said": row["said"],
-            "measured": printed.ratio_text(
+            "measured": any_factors.ratio_text(
                 *(row[name] for name in ("now_ratio", "now_low", "now_high"))
             )
             if not math.isnan(row["now_ratio"])
-            else printed.MISSING,
+            else cell_texts.MISSING,
             "finding": row["verdict"],
             "missing": row["missing"],
         }

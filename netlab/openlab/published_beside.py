@@ -14,16 +14,12 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis import printed
-from netlab.analysis.cells import (
-    CELL_KEYS,
-    LEAST,
-    Interval,
-    log_interval,
-    nominal_level,
-    valid,
-)
-from netlab.analysis.effects import CANNOT_TELL, without_rounds
+from netlab.analysis import any_factors
+from netlab.analysis.cell_precision import nominal_level
+from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.analysis.effects import CANNOT_TELL
+from netlab.analysis.intervals import LEAST, Interval, log_interval
+from netlab.analysis.mean_ratios import without_rounds
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.shares import bounded_interval
 from netlab.analysis.shares import of_runs as shares_of_runs
@@ -73,7 +69,7 @@ def _fitting(m: Measured, wide: pd.DataFrame, levels: Mapping) -> tuple[dict | N
     """The one measured cell at some levels, else the reason for none."""
     if absent := [name for name in levels if name not in wide]:
         return None, f"no measured cell has a level of {listed(absent)}"
-    at = printed.rows_at(wide, levels)
+    at = any_factors.rows_at(wide, levels)
     text = levels_text(tuple(levels.items()))
     if at.empty:
         return None, f"no measured cell has {text}"
@@ -83,14 +79,14 @@ def _fitting(m: Measured, wide: pd.DataFrame, levels: Mapping) -> tuple[dict | N
         return measured.iloc[0].to_dict(), ""
     if measured.empty:
         return None, f"no valid run of {text}"
-    vary = [name for name in printed.varying(measured, m.study) if name not in levels]
+    vary = [name for name in any_factors.varying(measured, m.study) if name not in levels]
     named = listed(vary) if vary else "group"
     return None, f"{text} fits {len(measured)} measured cells: name a level of {named}"
 
 
 @computed_once
 def _paired(m: Measured) -> tuple[list[dict], list[str]]:
-    table, wide, series = _table(m), printed.expanded(m.cells, m.study), _series(m)
+    table, wide, series = _table(m), any_factors.expanded(m.cells, m.study), _series(m)
     rows, missing = [], []
     for cell in table.cells:
         levels = {name: cell[name] for name in table.factors if name in cell}
@@ -149,11 +145,11 @@ def steps_beside(m: Measured) -> pd.DataFrame:
     rows = []
     for factor in table.factors:
         others = [name for name in table.factors if name != factor]
-        for a, b in pairwise(printed.ordered(factor, pairs[factor], m.study)):
+        for a, b in pairwise(any_factors.ordered(factor, pairs[factor], m.study)):
             if cases := _cases(pairs, factor, (a, b), others, series):
                 words = {"factor": factor, "step": f"{level_text(a)} to {level_text(b)}"}
                 rows.append(words | _judged(m, cases))
-    wide = printed.expanded(m.cells, m.study)
+    wide = any_factors.expanded(m.cells, m.study)
     for step in table.steps:
         sides = [_fitting(m, wide, {**step.at, **levels}) for levels in (step.before, step.after)]
         words = {"factor": ", ".join(step.before), "step": _in_words(step)}
@@ -224,7 +220,7 @@ def _cases(
     """Published ratio and the pair of measured series of every context that has both levels."""
     before, after = (
         {tuple(row[name] for name in others): row for row in part.to_dict("records")}
-        for part in (printed.rows_at(pairs, {factor: level}) for level in levels)
+        for part in (any_factors.rows_at(pairs, {factor: level}) for level in levels)
     )
     cases = []
     for context in before.keys() & after.keys():

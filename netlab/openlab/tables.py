@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts
 from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.measured import Measured
@@ -53,7 +53,7 @@ def opening(m: Measured) -> Table | Sentence:
         "without a known bus it is the recorded ceiling. Percentages are of the ceiling."
     )
     if cells["now_percent"].isna().any():
-        note += f" {printed.MISSING}: no known ceiling; the charts omit the group."
+        note += f" {cell_texts.MISSING}: no known ceiling; the charts omit the group."
     return Table(frame, "Groups that both studies have", heads, formats, note)
 
 
@@ -172,7 +172,7 @@ def of_factor(m: Measured, factor: str) -> Table | Sentence:
 def _step(row: dict, side: str) -> str:
     ends = row[f"{side}_from_percent"], row[f"{side}_to_percent"]
     if any(map(math.isnan, ends)):
-        return printed.MISSING
+        return cell_texts.MISSING
     return f"{ends[0]:.1f} → {ends[1]:.1f}"
 
 

@@ -20,14 +20,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import (
-    CELL_KEYS,
-    nominal_level,
-    usable,
-    valid,
-)
-from netlab.analysis.effects import CANNOT_TELL, mean_ratio, without_rounds
+from netlab.analysis.cell_precision import nominal_level
+from netlab.analysis.cells import CELL_KEYS, usable, valid
+from netlab.analysis.effects import CANNOT_TELL
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, held
+from netlab.analysis.mean_ratios import mean_ratio, without_rounds
 from netlab.analysis.measured import Measured, computed_once
 from netlab.openlab import published
 from netlab.openlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS

@@ -8,8 +8,9 @@ from dataclasses import asdict, replace
 
 import pandas as pd
 
-from netlab.analysis import answers as analysis
-from netlab.analysis.answers import Agreement
+from netlab.analysis import tool_agreement
+from netlab.analysis.any_factors import text_of
+from netlab.analysis.cell_texts import MISSING, number
 from netlab.analysis.cells import valid
 from netlab.analysis.compare import (
     BASE,
@@ -23,8 +24,9 @@ from netlab.analysis.compare import (
     side_name,
 )
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio
-from netlab.analysis.printed import MISSING, number, text_of
-from netlab.analysis.sides import ABSENT, SHOWN, SidesCompared
+from netlab.analysis.other_differences import ABSENT, SHOWN
+from netlab.analysis.sides import SidesCompared
+from netlab.analysis.tool_agreement import Agreement
 from netlab.analysis.trust import IS, counted
 from netlab.files.tables import Sentence, Table, table_or
 from netlab.files.writing import parse_json
@@ -421,7 +423,7 @@ NOTHING = "No cell of this study has valid runs of two generators."
 def opening(c: Agreement) -> Table:
     """Generators with their versions and number of usable runs."""
     runs, rows = c.measured.runs, []
-    for name in analysis.generators(runs):
+    for name in tool_agreement.generators(runs):
         part = runs[runs["generator"] == name]
         own = {parse_json(text, "provenance").get("netlab") for text in part["provenance"]}
         versions = part["generator_version"].dropna().unique().tolist()
@@ -451,7 +453,7 @@ def summary(c: Agreement) -> Table | Sentence:
     heads = {"least_percent": "least, %", "greatest_percent": "greatest, %"}
     formats = dict.fromkeys(heads, "+.1f")
     note = "Least and greatest difference of a cell's mean from the reference."
-    return Table(analysis.summary(c.frame), "Agreement in short", heads, formats, note)
+    return Table(tool_agreement.summary(c.frame), "Agreement in short", heads, formats, note)
 
 
 def agreement_cells(c: Agreement) -> Table | Sentence:
@@ -462,7 +464,7 @@ def agreement_cells(c: Agreement) -> Table | Sentence:
     named = ["path", "mtu_B", "streams", "reference", "generator"]
     several = [
         key
-        for key in (*analysis.CELL, "reference", "generator")
+        for key in (*tool_agreement.CELL, "reference", "generator")
         if key in named or compared[key].nunique(dropna=False) > 1
     ]
     heads = {"reference": "reference, A", "generator": "generator, B"}
@@ -476,7 +478,7 @@ def agreement_cells(c: Agreement) -> Table | Sentence:
 
 def meters(c: Agreement) -> Table | Sentence:
     """Readings of the hosts' meters with each generator."""
-    frame = _in_words(analysis.meters(c.measured.runs))
+    frame = _in_words(tool_agreement.meters(c.measured.runs))
     heads = {
         "mtu_B": "MTU, B",
         "goodput_MBps": "goodput, MB/s",

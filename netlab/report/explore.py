@@ -17,10 +17,10 @@ from typing import get_args
 import pandas as pd
 from markupsafe import Markup
 
-from netlab.analysis import printed
+from netlab.analysis import any_factors, cell_texts, printed
+from netlab.analysis.cell_texts import OneQuantity, Quantity
 from netlab.analysis.cells import empty, ended
 from netlab.analysis.measured import Measured
-from netlab.analysis.printed import OneQuantity, Quantity
 from netlab.analysis.trust import counted
 from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
@@ -43,18 +43,18 @@ QUANTITIES = {"goodput": "goodput_MBps", "percent": "percent_of_bus"}
 def of_two(
     m: Measured, rows: str, columns: str, at: Mapping = {}, quantity: Quantity = "goodput"
 ) -> Table:
-    """Cells by two factors, at levels of the others; see :func:`netlab.analysis.printed.table`."""
+    """Cells by two factors at levels of the others: :func:`netlab.analysis.any_factors.table`."""
     require(quantity, get_args(Quantity), key="quantity", code="E-REPORT-047")
-    part = printed.of_two(m.cells, rows, columns, at, m.study)
-    where = printed.at_text(at, printed.tuning_labels(m.cells, m.study))
-    caption = f"{printed.unit_of(rows)} by {printed.unit_of(columns)}"
+    part = any_factors.of_two(m.cells, rows, columns, at, m.study)
+    where = any_factors.at_text(at, cell_texts.tuning_labels(m.cells, m.study))
+    caption = f"{any_factors.unit_of(rows)} by {any_factors.unit_of(columns)}"
     unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
     notes += printed.cell_notes(part)
     if printed.both_ways(part, m.study):
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     return Table(
-        printed.table(part, rows, columns, quantity, m.study),
+        any_factors.table(part, rows, columns, quantity, m.study),
         f"{where + ': ' if where else ''}{caption}, {unit}",
         note=" ".join(notes),
         data=part.dropna(axis="columns", how="all"),
@@ -63,9 +63,9 @@ def of_two(
 
 def pages(m: Measured) -> tuple[str, str, list[dict]]:
     """Factors of the axis and of the lines, and the combinations of the others."""
-    axis, lines = printed.layout(m.cells, m.study)
+    axis, lines = any_factors.layout(m.cells, m.study)
     held = (axis, lines) if lines else (axis,)
-    return axis, lines, printed.slices(m.cells, held, m.study)
+    return axis, lines, any_factors.slices(m.cells, held, m.study)
 
 
 def stack(m: Measured, quantity: Quantity = "goodput") -> Tables:
@@ -86,18 +86,18 @@ def charts(m: Measured, quantity: OneQuantity = "goodput", *, most: int = MOST) 
     require(quantity, QUANTITIES, key="quantity", code="E-REPORT-048")
     y = QUANTITIES[quantity]
     shown = m.cells[~empty(m.cells)]
-    drawn = [at for at in each if len(printed.rows_at(shown, at, m.study))] or each[:1]
+    drawn = [at for at in each if len(any_factors.rows_at(shown, at, m.study))] or each[:1]
     if most < len(drawn):  # those that the headline may be about
-        drawn.sort(key=lambda at: -printed.rows_at(shown, at, m.study)["goodput_MBps"].max())
+        drawn.sort(key=lambda at: -any_factors.rows_at(shown, at, m.study)["goodput_MBps"].max())
     return Gallery.of(
         *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in drawn[:most])
     )
 
 
 def levels(m: Measured) -> Table:
-    found = printed.varying(m.cells, m.study)
+    found = any_factors.varying(m.cells, m.study)
     rows = [
-        {"factor": printed.unit_of(name), "levels": ", ".join(map(level_text, known))}
+        {"factor": any_factors.unit_of(name), "levels": ", ".join(map(level_text, known))}
         for name, known in found.items()
     ]
     return Table(pd.DataFrame(rows, columns=["factor", "levels"]), "Factors and their levels")
@@ -105,7 +105,7 @@ def levels(m: Measured) -> Table:
 
 def has_factors(m: Measured) -> bool:
     """True if the study crosses anything besides tuning, MTU and streams."""
-    return bool(printed.names(m.cells))
+    return bool(any_factors.names(m.cells))
 
 
 MOST_CHARTS = 60
@@ -163,7 +163,7 @@ class Explorer:
             id=f"explore-{hashlib.sha256(key.encode()).hexdigest()[:8]}",
             title=arrows(self.title),
             choices={
-                printed.unit_of(factor).partition(",")[0]: list(levels.values())
+                any_factors.unit_of(factor).partition(",")[0]: list(levels.values())
                 for factor, levels in self.choices.items()
             },
             views=[
@@ -190,13 +190,13 @@ class Explorer:
 
 def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = {}) -> Explorer:
     """Views of all cells, by the levels of the factors that are not on the axis or the lines."""
-    cells = printed.at_levels(m.cells, at, m.study)
+    cells = any_factors.at_levels(m.cells, at, m.study)
     for name in filter(None, (x, hue)):
-        printed.check_factor(name, cells, m.study)
+        any_factors.check_factor(name, cells, m.study)
     x, hue = _axes(m, cells, x, hue)
-    labels = printed.tuning_labels(m.cells, m.study)
+    labels = cell_texts.tuning_labels(m.cells, m.study)
     held = [name for name in (x, hue) if name]
-    known = printed.slices(cells, held, m.study)
+    known = any_factors.slices(cells, held, m.study)
     choices = {
         name: {level: _name(name, level, labels) for level in _levels(name, known, cells, m)}
         for name in dict.fromkeys(name for one in known for name in one)
@@ -207,17 +207,17 @@ def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = 
         drawn += one in known
         chosen = one if one in known else None
         views.append(_view(m, x, hue, {**at, **one}, labels, chosen, draw=drawn <= MOST_CHARTS))
-    over = f"goodput over {printed.unit_of(x).partition(',')[0]}"
-    lines = f", a line for each {printed.unit_of(hue).partition(',')[0]}" if hue else ""
+    over = f"goodput over {any_factors.unit_of(x).partition(',')[0]}"
+    lines = f", a line for each {any_factors.unit_of(hue).partition(',')[0]}" if hue else ""
     title = f"{m.study.name}: {over}{lines}, in {counted(len(known), 'view')}"
     return Explorer(title, x, hue, choices, tuple(views))
 
 
 def _axes(m: Measured, cells: pd.DataFrame, x: str, hue: str) -> tuple[str, str]:
     """The factors given, else two that vary."""
-    vary = printed.varying(cells, m.study)
-    wanted = printed.layout(cells, m.study)
-    if not printed.names(cells) and {"streams", "mtu_B"} <= set(vary):
+    vary = any_factors.varying(cells, m.study)
+    wanted = any_factors.layout(cells, m.study)
+    if not any_factors.names(cells) and {"streams", "mtu_B"} <= set(vary):
         wanted = ("streams", "mtu_B")
     x = x or next((name for name in wanted if name != hue), "streams")
     return x, hue or next((name for name in wanted if name != x), "")
@@ -225,18 +225,18 @@ def _axes(m: Measured, cells: pd.DataFrame, x: str, hue: str) -> tuple[str, str]
 
 def _levels(name: str, known: list[dict], cells: pd.DataFrame, m: Measured) -> list:
     """Levels of a factor in their order; None where some cells do not have it."""
-    some = printed.ordered(name, printed.expanded(cells, m.study)[name], m.study)
+    some = any_factors.ordered(name, any_factors.expanded(cells, m.study)[name], m.study)
     return [*some, *([None] if any(name not in one for one in known) else [])]
 
 
 def _name(name: str, level: object, tunings: Mapping[str, str]) -> str:
     """A level beside the name of its factor: without that name."""
     if level is None:
-        return printed.MISSING
-    unit = printed.unit_of(name).partition(", ")[2]
+        return cell_texts.MISSING
+    unit = any_factors.unit_of(name).partition(", ")[2]
     text = level_text(level)
     if name in ("tuning", "group"):
-        return printed.level_label(name, level, tunings)
+        return any_factors.level_label(name, level, tunings)
     return f"{text} {unit}" if unit else text
 
 
@@ -251,12 +251,14 @@ def _view(
     draw: bool,
 ) -> ExplorerView:
     """The view at some levels; empty without a choice that the study has cells of."""
-    title = ", ".join(printed.level_label(name, level, labels) for name, level in levels.items())
+    title = ", ".join(
+        any_factors.level_label(name, level, labels) for name, level in levels.items()
+    )
     title = title or m.study.title
     if chosen is None:
         return ExplorerView(levels, title, None, None, m.runs.head(0))
     table = of_two(m, hue, x, levels, "both") if hue else of_two(m, x, "group", levels, "both")
-    runs = printed.rows_at(m.runs, levels, m.study).sort_values(["round", "started_at"])
+    runs = any_factors.rows_at(m.runs, levels, m.study).sort_values(["round", "started_at"])
     view = ExplorerView(levels, title, None, table, runs)
     if view.empty_because or not draw:
         return view
@@ -273,9 +275,9 @@ def _runs(explorer: Explorer, view: ExplorerView) -> Markup:
             (
                 *(level_text(run[name]) for name in by),
                 run["round"],
-                printed.number(run["goodput_MBps"]),
-                printed.number(run["busiest_core_percent"]),
-                printed.MISSING if pd.isna(run["retransmits"]) else run["retransmits"],
+                cell_texts.number(run["goodput_MBps"]),
+                cell_texts.number(run["busiest_core_percent"]),
+                cell_texts.MISSING if pd.isna(run["retransmits"]) else run["retransmits"],
                 flags.with_titles(run, none=""),
                 f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
                 run["run_id"],
@@ -283,6 +285,6 @@ def _runs(explorer: Explorer, view: ExplorerView) -> Markup:
         )
         for run in shown.to_dict("records")
     ]
-    heads = [*map(printed.unit_of, by), *COLUMNS]
+    heads = [*map(any_factors.unit_of, by), *COLUMNS]
     last = f"<p>The last {len(shown)} of them.</p>" if len(shown) < len(view.runs) else ""
     return Markup(last) + plain_table(f"Runs: {view.title}", heads, rows)

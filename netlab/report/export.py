@@ -22,10 +22,11 @@ import jinja2
 from markupsafe import Markup
 from pandas.api.types import is_object_dtype
 
+from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import Measured, cell_table, published_values
 from netlab.analysis.own_report import own_report
 from netlab.analysis.shares import with_shares
-from netlab.analysis.trust import gate, machines
+from netlab.analysis.trust import gate
 from netlab.charts.drawing import csv_in, font_folder
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW, Table, csv_of

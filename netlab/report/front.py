@@ -7,12 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from netlab.analysis import answers, printed
-from netlab.analysis.answers import Agreement, best, headline, question, step_effects, tiles
+from netlab.analysis import answers, any_factors, cell_texts, printed
+from netlab.analysis.answers import best, headline, question, step_effects, tiles
 from netlab.analysis.cells import LATENCY
 from netlab.analysis.measured import Measured, published_values
 from netlab.analysis.own_report import opening, own_report
 from netlab.analysis.sides import SidesCompared
+from netlab.analysis.tool_agreement import Agreement
 from netlab.analysis.trust import counted
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery
@@ -94,9 +95,9 @@ def strongest(m: Measured) -> Sentence:
         return Sentence("No two cells with valid runs differ in one factor alone.")
     logs = steps["ratio"].map(math.log).abs()
     row = steps.loc[logs.idxmax()]
-    labels = printed.tuning_labels(m.cells, m.study)
-    step = printed.step_text(row["factor"], row[["from_level", "to_level"]], labels)
-    effect = printed.ratio_text(*row[["ratio", "low", "high"]])
+    labels = cell_texts.tuning_labels(m.cells, m.study)
+    step = any_factors.step_text(row["factor"], row[["from_level", "to_level"]], labels)
+    effect = any_factors.ratio_text(*row[["ratio", "low", "high"]])
     return Sentence(f"The strongest step is {step}: goodput {effect}, all else equal.")
 
 
@@ -105,7 +106,7 @@ def added_latency(m: Measured) -> Sentence:
     if LATENCY not in m.cells or m.cells[LATENCY].isna().all():
         return Sentence("No cell has a valid run with a latency probe.")
     added_ms = m.cells[LATENCY].dropna() / 1e3
-    reach = " to ".join(map(printed.number, (added_ms.min(), added_ms.max())))
+    reach = " to ".join(map(cell_texts.number, (added_ms.min(), added_ms.max())))
     cells = counted(len(added_ms), "cell")
     return Sentence(f"The load of {cells} adds {reach} ms to the round trips of others.")
 

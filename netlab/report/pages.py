@@ -11,26 +11,29 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab import wings
-from netlab.analysis import printed, trust
+from netlab.analysis import any_factors, cell_texts, host_facts, printed, stored_calibrations, trust
 from netlab.analysis.answers import step_effects
+from netlab.analysis.any_factors import unit_of
+from netlab.analysis.batches import timelines
+from netlab.analysis.cell_ceilings import ceilings_table
 from netlab.analysis.cells import (
     CELL_KEYS,
     DATAGRAMS,
-    HISTOGRAMS,
     LATENCY,
     OVER_TCP,
     empty,
     ended,
-    timelines,
     valid,
     with_further,
-    with_percentiles,
 )
-from netlab.analysis.conditions import ceilings_table, cpu_cost, flagged
-from netlab.analysis.measured import Measured, computed_once, published_values, trend
+from netlab.analysis.conditions import flagged
+from netlab.analysis.cost_of_cpu import cpu_cost
+from netlab.analysis.later_flows import of_newcomers
+from netlab.analysis.measured import Measured, computed_once, published_values
+from netlab.analysis.over_campaigns import trend
 from netlab.analysis.own_report import own_report
-from netlab.analysis.printed import unit_of
-from netlab.analysis.shares import of_each_stream, of_newcomers
+from netlab.analysis.percentiles import HISTOGRAMS, with_percentiles
+from netlab.analysis.shares import of_each_stream
 from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
 from netlab.charts.chart import Chart, Gallery
@@ -193,7 +196,7 @@ def _effects(m: Measured) -> list[Page]:
     steps = step_effects(m)
     if steps.empty:
         return []
-    labels = printed.tuning_labels(m.cells, m.study)
+    labels = cell_texts.tuning_labels(m.cells, m.study)
     names = {f: tables.FACTORS.get(f) or unit_of(f) for f in steps["factor"].unique()}
     drawn = chart_of(forest.step_forest, steps, labels, names)
     return [page("effects", Section("Forest plot", drawn), Section("Table", tables.effects(m)))]
@@ -244,7 +247,7 @@ def trended(frame: pd.DataFrame, title: str) -> tuple[Section, Section]:
             "of": row.campaign,
             "cells": row.cells,
             "in both": row.common,
-            "to the one before": printed.ratio_text(row.ratio, row.low, row.high),
+            "to the one before": any_factors.ratio_text(row.ratio, row.low, row.high),
             "step": "yes" if row.step else "–",
         }
         for row in frame.itertuples()
@@ -290,7 +293,7 @@ def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
 
 
 def _page(m: Measured, group: str, blocks: Mapping[str, str]) -> Page:
-    labels = printed.tuning_labels(m.cells, m.study)
+    labels = cell_texts.tuning_labels(m.cells, m.study)
     runs, shown = (frame[frame["group"] == group] for frame in (m.runs, shown_runs(m)))
     by_run = {}
     if m.samples is not None:  # of this page alone: those of all runs fill the memory
@@ -328,7 +331,7 @@ def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str
     if runs.empty:
         return Markup("<p>{}.</p>").format(cell["missing_because"] or "No run")
     n_flagged = counted(cell["n_flagged"], "flagged run")
-    (value,) = printed.texts(pd.DataFrame([cell]))
+    (value,) = cell_texts.texts(pd.DataFrame([cell]))
     said = f"{value} MB/s from {counted(cell['n_valid'], 'valid run')}, {n_flagged} left out"
     if cell["disturbed"]:
         said = f"{value} MB/s, the median of {n_flagged} ({cell['disturbed']}), not a result"
@@ -353,17 +356,17 @@ def _row(
         run["run_id"],
         run["round"],
         f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
-        printed.number(run["goodput_MBps"]),
+        cell_texts.number(run["goodput_MBps"]),
         _plot(run, line, top),
         flags.with_titles(run, linked=True),
         Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name),
-        Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING,
+        Markup('<a href="{}">notebook</a>').format(block) if block else cell_texts.MISSING,
     )
 
 
 def _plot(run: dict, line: pd.DataFrame | None, top: float) -> Markup:
     if line is None or len(line) < 2:
-        return Markup(printed.MISSING)
+        return Markup(cell_texts.MISSING)
     t_s, values, inside = (line[name].tolist() for name in ("t_s", "goodput_MBps", "in_window"))
     reach = printed.reach(line["goodput_MBps"])
     words = f"Goodput of {run['run_id']} in {len(line)} samples: {reach} MB/s"
@@ -412,7 +415,7 @@ def _printed(runs: pd.DataFrame, group: str) -> Table:
         for run in runs.to_dict("records")
     ]
     frame = pd.DataFrame(rows)
-    return Table(frame, f"Runs of {group}", formats={"goodput, MB/s": printed.number})
+    return Table(frame, f"Runs of {group}", formats={"goodput, MB/s": cell_texts.number})
 
 
 PRINTED_NOTE = (
@@ -482,7 +485,7 @@ def _provenance(m: Measured) -> Page:
 
 # The stored calibrations: a chart, tables and method of each part.
 
-PARTS = {trust.RATES: "Known rates", trust.EMULATOR: "Path emulator"}
+PARTS = {stored_calibrations.RATES: "Known rates", stored_calibrations.EMULATOR: "Path emulator"}
 
 CHARTS: dict[str, tuple[Callable, tuple[str, ...]]] = {
     "round_trips": (experiments.round_trips, experiments.ROUND_TRIP_COLUMNS)
@@ -495,11 +498,11 @@ METHODS = PAGES["calibration"]["methods"]
 
 def calibration_pages(m: Measured, directory: Path) -> list[Page]:
     """The page of the calibrations stored in a directory; none if nothing is stored."""
-    found = trust.stored(directory)
+    found = stored_calibrations.stored(directory)
     if not found.parts:
         return []
-    about = trust.machines(m.runs, m.study).hosts
-    facts = [trust.FACTS["cpu_model"], trust.FACTS["cpus"]]
+    about = host_facts.machines(m.runs, m.study).hosts
+    facts = [host_facts.FACTS["cpu_model"], host_facts.FACTS["cpus"]]
     hosts = {host: _cpu_in_words(*map(about[host].get, facts)) for host in about.columns}
     sections = [Section("In short", Sentence(f"Latest: {trust.calibration(directory)}."))]
     sections += [
@@ -512,15 +515,15 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
     return [page("calibration", *sections)]
 
 
-def _part(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> Markup:
+def _part(part: stored_calibrations.CalibratedPart, hosts: Mapping[str, str]) -> Markup:
     drawn, tables = Markup(""), Markup("")
-    for name, (_, caption, names) in trust.TABLES[part.name].items():
+    for name, (_, caption, names) in stored_calibrations.TABLES[part.name].items():
         frame = part.table(name)
         draw, columns = CHARTS.get(name, (experiments.rates, experiments.RATE_COLUMNS))
         if frame.empty:
             continue
         # null and text in the place of a figure are missing values
-        figures = [name for name in frame if name in trust.FORMATS]
+        figures = [name for name in frame if name in stored_calibrations.FORMATS]
         frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in figures})
         if (
             {*names, *columns} <= set(frame)
@@ -534,12 +537,14 @@ def _part(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> Markup:
             for key in keys
         }
         shown = frame.assign(**texts).set_index(keys) if keys else frame
-        table = Table(shown, caption, trust.HEADS, trust.FORMATS, data=frame)
+        table = Table(
+            shown, caption, stored_calibrations.HEADS, stored_calibrations.FORMATS, data=frame
+        )
         tables += folded("Cells", len(frame), table)
     return drawn + tables + as_html(Sentence(f"{METHODS[part.name]} {_measured(part, hosts)}"))
 
 
-def _measured(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> str:
+def _measured(part: stored_calibrations.CalibratedPart, hosts: Mapping[str, str]) -> str:
     """When and where a part was measured, and the hosts of the study that are another machine."""
     kernel = part.machine.get("kernel")
     system = f"Linux {kernel}" if kernel else "kernel not recorded"
@@ -557,6 +562,6 @@ def _measured(part: trust.CalibratedPart, hosts: Mapping[str, str]) -> str:
 
 def _cpu_in_words(model: object, cpus: object) -> str:
     """CPU model and count: all that tells machines apart, since hosts of a lab are namespaces."""
-    if not model or not cpus or trust.NOT_RECORDED in (model, cpus):
-        return f"a machine whose CPU is {trust.NOT_RECORDED}"
+    if not model or not cpus or host_facts.NOT_RECORDED in (model, cpus):
+        return f"a machine whose CPU is {host_facts.NOT_RECORDED}"
     return f"{model}, {cpus} CPU{'' if str(cpus) == '1' else 's'}"

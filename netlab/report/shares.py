@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis import printed, shares
+from netlab.analysis import cell_texts, later_flows, printed, share_over_time, shares
 from netlab.analysis.measured import Measured
 from netlab.charts import cells as cell_charts
 from netlab.charts import shares as charts
@@ -47,8 +47,8 @@ def stacks(m: Measured) -> Table | Sentence:
             "stack": shares.stack_name(row["control"]),
             "flows": f"{row['flows']} of {row['of_flows']}",
             "share, %": _share(row),
-            "equal share, %": printed.number(100 * row["flows"] / row["of_flows"]),
-            "Mb/s a flow": printed.number(8 * row["flow_MBps"]),
+            "equal share, %": cell_texts.number(100 * row["flows"] / row["of_flows"]),
+            "Mb/s a flow": cell_texts.number(8 * row["flow_MBps"]),
         },
     )
     return Table(shown, "Share of each stack", note=_note(NOTE, frame), data=frame)
@@ -74,7 +74,7 @@ def jain(m: Measured) -> Table | Sentence:
 
 def newcomers(m: Measured) -> Table | Sentence:
     """Flows that start after others: their share, and the time until it is nearly equal."""
-    frame = shares.of_newcomers(m)
+    frame = later_flows.of_newcomers(m)
     if frame.empty:
         return Sentence(NO_NEWCOMERS)
     shown = _rows(
@@ -82,9 +82,9 @@ def newcomers(m: Measured) -> Table | Sentence:
         frame,
         lambda row: {
             "newcomers": f"{row['flows']} {shares.stack_name(row['control'])}",
-            "from, s": printed.number(row["start_s"]),
+            "from, s": cell_texts.number(row["start_s"]),
             "share, %": _share(row),
-            "equal share, %": printed.number(100 * row["flows"] / row["of_flows"]),
+            "equal share, %": cell_texts.number(100 * row["flows"] / row["of_flows"]),
             "s until 0.8 of it": _fair(row),
         },
     )
@@ -95,7 +95,7 @@ def _fair(row: dict) -> str:
     """``2.4``, ``2.4 in 3 of 5 runs``, or ``not reached``."""
     if not row["n_fair"]:
         return "not reached"
-    text = printed.number(row["fair_after_s"])
+    text = cell_texts.number(row["fair_after_s"])
     return (
         text
         if row["n_fair"] == row["n_runs"]
@@ -115,7 +115,7 @@ def streams(m: Measured) -> Table | Sentence:
             "stream": row["stream"],
             "stack": shares.stack_name(row["control"]),
             "share, %": _share(row),
-            "Mb/s": printed.number(8 * row["goodput_MBps"]),
+            "Mb/s": cell_texts.number(8 * row["goodput_MBps"]),
         },
     )
     return Table(shown, "Share of every stream", note=_note(NOTE, frame), data=frame)
@@ -129,7 +129,7 @@ def _stacks(congestion: str) -> str:
 
 def _share(row: dict) -> str:
     ends = ("share_percent", "share_low_percent", "share_high_percent")
-    return _marked(row, printed.with_interval(*(row[name] for name in ends)))
+    return _marked(row, cell_texts.with_interval(*(row[name] for name in ends)))
 
 
 def _interval(value: float, low: float, high: float) -> str:
@@ -150,7 +150,7 @@ def _note(note: str, frame: pd.DataFrame) -> str:
 
 
 def _rows(m: Measured, frame: pd.DataFrame, row_of: Callable[[dict], dict]) -> pd.DataFrame:
-    labels = printed.tuning_labels(m.cells, m.study)
+    labels = cell_texts.tuning_labels(m.cells, m.study)
     several, ways = frame["group"].nunique() > 1, frame["way"].nunique() > 1
     header = "link" if frame["way"].isin(shares.LINKS.values()).any() else "direction"
     rows: list[dict[str, Any]] = []
@@ -170,7 +170,7 @@ def drawn(m: Measured) -> dict[str, Gallery]:
         own = of_stacks[of_stacks["group"] == group]
         axes: list = [charts.stacks(some, labels) for some in _parts(own)]
         axes += [charts.jain(some, labels) for some in _parts(part)]
-        if timelines := shares.timelines_of(m, str(group)):
+        if timelines := share_over_time.timelines_of(m, str(group)):
             axes.append(charts.over_time_panels(timelines, labels, str(group)))
         if late := [one for one in timelines if one.newcomers]:
             axes.append(charts.newcomer_panels(late, labels, str(group)))

@@ -19,10 +19,10 @@ from typing import Any, Self
 from markupsafe import Markup
 
 from netlab import wings
-from netlab.analysis.answers import several
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.own_report import own_report
 from netlab.analysis.sides import side_of
+from netlab.analysis.tool_agreement import several
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths

@@ -10,23 +10,25 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis import conditions, fact_words, measured, printed
+from netlab.analysis import (
+    any_factors,
+    card_counters,
+    cell_texts,
+    conditions,
+    fact_words,
+    order_effects,
+    printed,
+)
 from netlab.analysis import findings as statements
 from netlab.analysis.answers import OF_A_CASE, step_effects
-from netlab.analysis.cells import (
-    DATAGRAMS,
-    LATENCY,
-    OVER_TCP,
-    empty,
-    reached_percent,
-    with_further,
-    with_percentiles,
-)
-from netlab.analysis.cells import LEAST as LEAST_ROUNDS
+from netlab.analysis.cell_texts import CellText
+from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP, empty, reached_percent, with_further
 from netlab.analysis.effects import COMMON_ROUNDS
+from netlab.analysis.host_facts import machines
+from netlab.analysis.intervals import LEAST as LEAST_ROUNDS
 from netlab.analysis.measured import Measured
-from netlab.analysis.printed import CellText
-from netlab.analysis.trust import counted, less_precise, machines
+from netlab.analysis.percentiles import with_percentiles
+from netlab.analysis.trust import counted, less_precise
 from netlab.errors import require
 from netlab.files.tables import HOLLOW, Sentence, Table, table_or
 from netlab.results.flags import meaning_of, remedy_of
@@ -74,11 +76,11 @@ def summary(m: Measured) -> Table:
     best = printed.best(m.cells, m.study)
     if len(best):
         cell = best.loc[best["goodput_MBps"].idxmax()]
-        value = printed.with_interval(cell.goodput_MBps, cell.low_MBps, cell.high_MBps)
-        share = printed.percent(cell.percent_of_bus)
+        value = cell_texts.with_interval(cell.goodput_MBps, cell.low_MBps, cell.high_MBps)
+        share = cell_texts.percent(cell.percent_of_bus)
         twice = printed.both_ways(printed.of_group(m.cells, cell.group), m.study)
         ceiling = "twice the bus" if twice else "the bus"
-        of_bus = "" if share == printed.MISSING else f", {share} of {ceiling}"
+        of_bus = "" if share == cell_texts.MISSING else f", {share} of {ceiling}"
         rows.append(("highest cell", f"{value} MB/s{of_bus} ({cell.group})"))
     return Table(pd.DataFrame(rows, columns=["item", "value"]), "The study in short")
 
@@ -90,7 +92,7 @@ def _period(runs: pd.DataFrame) -> str:
 
 def groups(m: Measured) -> Table:
     """Settings, number of runs and best cell of each group."""
-    labels = printed.tuning_labels(m.cells, m.study)
+    labels = cell_texts.tuning_labels(m.cells, m.study)
     best = {row["group"]: row for row in printed.best(m.cells, m.study).to_dict("records")}
     rows = []
     for name in m.groups:
@@ -101,12 +103,12 @@ def groups(m: Measured) -> Table:
             "buffer, B": _levels(part, "buffer_B"),
             "bus, MB/s": printed.of_group(m.cells, name)["bus_MBps"].max(),
             "runs": len(part),
-            **dict.fromkeys(("best cell", "MB/s", "of bus"), printed.MISSING),
+            **dict.fromkeys(("best cell", "MB/s", "of bus"), cell_texts.MISSING),
         }
         if top := best.get(name):
             row["best cell"] = printed.where(top, labels)
-            row["MB/s"] = _unbroken(printed.with_interval(*(top[c] for c in GOODPUT)))
-            row["of bus"] = _unbroken(printed.percent(top["percent_of_bus"]))
+            row["MB/s"] = _unbroken(cell_texts.with_interval(*(top[c] for c in GOODPUT)))
+            row["of bus"] = _unbroken(cell_texts.percent(top["percent_of_bus"]))
         rows.append(row)
     frame = pd.DataFrame(rows)
     known = pd.DataFrame([best.get(name, {}) for name in m.groups])
@@ -126,7 +128,7 @@ def _levels(runs: pd.DataFrame, column: str) -> str:
     """Levels of an option of a group's runs, ascending."""
     levels = sorted(runs[column].unique())
     more = f" and {len(levels) - 4} more" if len(levels) > 4 else ""
-    return ", ".join(map(str, levels[:4])) + more or printed.MISSING
+    return ", ".join(map(str, levels[:4])) + more or cell_texts.MISSING
 
 
 def _unbroken(text: str) -> str:
@@ -145,7 +147,7 @@ def of_group(
         notes += printed.interval_notes(part, m.study.confidence)
         notes += printed.cell_notes(part)
     if empty(part).any() or (quantity == "bottleneck" and (part["n_valid"] == 0).any()):
-        notes.append(f"{printed.MISSING}: no valid run.")
+        notes.append(f"{cell_texts.MISSING}: no valid run.")
     unit = UNITS[quantity]
     if printed.both_ways(part, m.study) and quantity in ("percent", "both"):
         unit = unit.replace("of bus", "of twice the bus")
@@ -173,7 +175,7 @@ def missing(m: Measured) -> Table | Sentence:
         printed.missing(m.cells),
         "Cells without a valid run",
         heads=heads | {"missing_because": "because"},
-        formats={"disturbed_MBps": lambda value: f"{HOLLOW} {printed.number(value)}"},
+        formats={"disturbed_MBps": lambda value: f"{HOLLOW} {cell_texts.number(value)}"},
     )
 
 
@@ -182,14 +184,14 @@ def effects(m: Measured) -> Table | Sentence:
     frame = step_effects(m)
     if frame.empty:
         return Sentence("No factor varies between comparable runs of this study.")
-    labels = printed.tuning_labels(m.cells, m.study)
+    labels = cell_texts.tuning_labels(m.cells, m.study)
     ratios = frame[["ratio", "low", "high"]].to_numpy()
     shown = pd.DataFrame(
         {
-            "factor": [FACTORS.get(name) or printed.unit_of(name) for name in frame["factor"]],
+            "factor": [FACTORS.get(name) or any_factors.unit_of(name) for name in frame["factor"]],
             "from": [labels.get(v, v) for v in frame["from_level"]],
             "to": [labels.get(v, v) for v in frame["to_level"]],
-            "ratio": [printed.ratio_text(*row) for row in ratios],
+            "ratio": [any_factors.ratio_text(*row) for row in ratios],
             "cases": frame["contexts"],
             **{word: frame[word] for word in OF_A_CASE},
         }
@@ -221,7 +223,7 @@ def target(m: Measured) -> Table | Sentence:
             "group": row["group"],
             "target": f"{row['target']:g} {row['unit']}",
             "best cell": row["best_cell"],
-            "reached": printed.ratio_text(
+            "reached": any_factors.ratio_text(
                 *(row["reached"], row["low"], row["high"]),
                 *(1 if row["unit"].startswith("%") else 2, "", f" {row['unit']}"),
             ),
@@ -240,7 +242,7 @@ def flagged(m: Measured) -> Table | Sentence:
         frame.drop(columns=["group", "tuning", "mtu_B", "streams", "round"]),
         f"Flagged runs: {len(frame)} of {len(m.runs)}",
         heads={"run_id": "run", "goodput_MBps": "MB/s", "message": "reason"},
-        formats={"goodput_MBps": printed.number},
+        formats={"goodput_MBps": cell_texts.number},
         note=" ".join(
             f"{row.flag} ({counted(row.runs, 'run')}): {meaning_of(row.flag)}. "
             f"To do: {remedy_of(row.flag)}."
@@ -276,7 +278,7 @@ def precision(m: Measured) -> Tables:
         return Tables((counts,))
     wide = less_precise(m)
     wide = wide.assign(half_width_percent=reached_percent(wide))
-    columns = [*printed.shown_keys(wide), "half_width_percent", "n_valid", "rounds_needed"]
+    columns = [*any_factors.shown_keys(wide), "half_width_percent", "n_valid", "rounds_needed"]
     limit = f"{asked.half_width_percent:g} %"
     listed = table_or(
         f"Every cell is within {limit}.",
@@ -292,13 +294,13 @@ def precision(m: Measured) -> Tables:
 
 def _rounds(value: float) -> str:
     if math.isnan(value):
-        return printed.MISSING
+        return cell_texts.MISSING
     return "over 10,000" if math.isinf(value) else f"{value:.0f}"
 
 
 def stability(m: Measured) -> Table:
     """Tests for drift, a step, carry-over from the run before, and rounds that correlate."""
-    note = f"Permutation tests over visits; a finding has p below {measured.LEVEL:g}."
+    note = f"Permutation tests over visits; a finding has p below {order_effects.LEVEL:g}."
     shown = m.stability[["test", "text"]].rename(columns={"text": "finding"})
     return Table(shown, "Stability over the campaign", note=note)
 
@@ -312,7 +314,7 @@ def unsupported(m: Measured) -> Table | Sentence:
 
 def noise(m: Measured) -> Table:
     """Steal, foreign load, drops, and the spread over rounds."""
-    formats = {"median": printed.number, "worst": printed.number}
+    formats = {"median": cell_texts.number, "worst": cell_texts.number}
     return Table(conditions.noise(m.runs), "Noise during the measurement", formats=formats)
 
 
@@ -397,11 +399,11 @@ def _further(
     known = cells_with(kind, m.cells, m.runs)
     if known.empty:
         return Sentence(without)
-    labels = printed.tuning_labels(m.cells, m.study)
+    labels = cell_texts.tuning_labels(m.cells, m.study)
     named = [printed.where(cell, labels) for cell in known.to_dict("records")]
     rates = known["goodput_MBps"].fillna(known["disturbed_MBps"])
     frame = known[["group"]].assign(cell=named, goodput_MBps=rates).join(known[[*heads]])
-    texts = frame.iloc[:, 2:].map(printed.number)
+    texts = frame.iloc[:, 2:].map(cell_texts.number)
     marked = texts.where(known["disturbed"] == "", f"{HOLLOW} " + texts)
     return Table(
         frame.assign(**marked),
@@ -417,7 +419,7 @@ def _further(
 
 def counters(m: Measured) -> Table | Sentence:
     """Drops, errors and pause frames that the cards counted."""
-    frame = conditions.counters(m.runs)
+    frame = card_counters.counters(m.runs)
     if frame is None:
         return Sentence("No driver of these hosts counts drops, errors or pause frames of its own.")
     return table_or(
@@ -425,13 +427,13 @@ def counters(m: Measured) -> Table | Sentence:
         frame,
         "Drops, errors and pause frames that the cards counted (ethtool -S)",
         heads={"runs": "runs with growth", "median": "median growth", "worst": "largest growth"},
-        formats={"median": printed.number, "worst": printed.number},
+        formats={"median": cell_texts.number, "worst": cell_texts.number},
     )
 
 
 def queues(m: Measured) -> Table | Sentence:
     """Streams that collided on a receive queue."""
-    frame = conditions.collisions(m.runs)
+    frame = card_counters.collisions(m.runs)
     if frame is None:
         return Sentence("The kernel numbers no receive queue of these hosts.")
     heads = {"receive_cpus": "CPUs that receive", "receive_queues": "queues in use"}

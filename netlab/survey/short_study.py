@@ -13,9 +13,9 @@ from typing import Any
 import click
 import pandas as pd
 
-from netlab.analysis.conditions import explain
+from netlab.analysis.bottlenecks import explain
+from netlab.analysis.cell_texts import with_interval
 from netlab.analysis.measured import load_measured
-from netlab.analysis.printed import with_interval
 from netlab.cli import terminal
 from netlab.cli.measuring import exit_code, measure
 from netlab.errors import BadInput

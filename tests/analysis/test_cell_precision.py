@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openlab import OPENLAB
 
-from netlab.analysis.cells import (
-    half_width_percent,
-    nominal_level,
-    rounds_needed,
-)
+from netlab.analysis.cell_precision import half_width_percent, nominal_level, rounds_needed
 from netlab.study import load
 
 

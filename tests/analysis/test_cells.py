@@ -10,17 +10,16 @@ import pytest
 import synthetic
 from scipy import stats
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts
+from netlab.analysis.batches import batch_interval, window_rates
 from netlab.analysis.cells import (
     FROM_NOTHING,
     FROM_ROUNDS,
     FROM_RUN,
     Cells,
-    batch_interval,
     disturbed,
     empty,
     mean_interval,
-    window_rates,
 )
 from netlab.errors import BadInput
 
@@ -141,7 +140,7 @@ def test_one_run_has_an_interval_within_it_and_none_over_rounds(openlab):
     assert (measured["within_high_MBps"] > measured["goodput_MBps"]).all()
     ends = ["low_MBps", "high_MBps", "half_width_MBps", "percent_low", "percent_high"]
     assert measured[ends].isna().all(axis=None)
-    assert not any("±" in text for text in printed.texts(measured, "both"))
+    assert not any("±" in text for text in cell_texts.texts(measured, "both"))
     both = measured.merge(runs, on=["group", "tuning", "mtu_B", "streams"], suffixes=("", "_run"))
     assert both["goodput_MBps"].tolist() == pytest.approx(both["goodput_MBps_run"].tolist())
     without = Cells()(runs, None, openlab)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from netlab.analysis.answers import CELL, compare_generators, several
+from netlab.analysis.tool_agreement import CELL, compare_generators, several
 
 
 def run(generator: str, factors: str, goodput_MBps: float, number: int, **more) -> dict:

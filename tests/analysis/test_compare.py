@@ -28,7 +28,7 @@ from netlab.analysis.compare import (
     shift_of,
 )
 from netlab.analysis.effects import Ratio, mean_ratio_of
-from netlab.analysis.sides import Condition
+from netlab.analysis.fail_condition import Condition
 from netlab.errors import BadInput, NetlabError
 
 GROUPS = """

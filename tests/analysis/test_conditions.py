@@ -10,17 +10,12 @@ import pytest
 import synthetic
 
 from netlab.analysis import conditions
-from netlab.analysis.cells import CELL_KEYS, Cells, timelines, window_rates
-from netlab.analysis.conditions import (
-    CEILING_COLUMNS,
-    ceilings,
-    ceilings_table,
-    collisions,
-    counters,
-    cpu_cost,
-    explain,
-    verdicts,
-)
+from netlab.analysis.batches import timelines, window_rates
+from netlab.analysis.bottlenecks import explain, verdicts
+from netlab.analysis.card_counters import collisions, counters
+from netlab.analysis.cell_ceilings import CEILING_COLUMNS, ceilings, ceilings_table
+from netlab.analysis.cells import CELL_KEYS, Cells
+from netlab.analysis.cost_of_cpu import cpu_cost
 from netlab.errors import NetlabError
 from netlab.measure.bottleneck import VERDICTS, bottleneck
 from netlab.measure.ledger import BY_NAME, LIMITED

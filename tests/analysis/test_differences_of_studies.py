@@ -7,7 +7,7 @@ import json
 import campaigns
 import synthetic
 
-from netlab.analysis.sides import DIGESTS, differences
+from netlab.analysis.other_differences import DIGESTS, differences
 from netlab.files.yaml_file import validated
 from netlab.study import Study
 

@@ -9,16 +9,10 @@ import pytest
 import synthetic
 
 from netlab import study as studies
-from netlab.analysis.cells import CELL_KEYS, mean_interval, t_quantile
-from netlab.analysis.effects import (
-    Ratio,
-    effects,
-    mean_difference,
-    mean_ratio,
-    paired_ratio,
-    ratio,
-    without_rounds,
-)
+from netlab.analysis.cells import CELL_KEYS, mean_interval
+from netlab.analysis.effects import Ratio, effects, paired_ratio, ratio
+from netlab.analysis.mean_ratios import mean_difference, mean_ratio, without_rounds
+from netlab.analysis.t_distribution import t_quantile
 from netlab.errors import BadInput
 
 

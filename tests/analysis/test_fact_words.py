@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from netlab.analysis import fact_words
-from netlab.analysis.sides import TOP
-from netlab.analysis.trust import FACTS
+from netlab.analysis.host_facts import FACTS
+from netlab.analysis.other_differences import TOP
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.analysis.cells import (
-    log_interval,
-)
+from netlab.analysis.intervals import log_interval
 
 
 @given(st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=12))

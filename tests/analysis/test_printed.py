@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import synthetic
 
-from netlab.analysis import printed
+from netlab.analysis import any_factors, cell_texts, printed
 from netlab.analysis.cells import Cells
 from netlab.analysis.measured import from_frames
 from netlab.errors import BadInput
@@ -47,11 +47,11 @@ def test_percent_both_and_bottlenecks_are_laid_out_in_the_same_way(cells, runs, 
         (12.34, 12.08, 12.6, "12.3 ± 0.3"),
         (290.0, 110.2, 763.8, "290 (110 to 764)"),
         (0.5, math.nan, math.nan, "0.50"),
-        (math.nan, math.nan, math.nan, printed.MISSING),
+        (math.nan, math.nan, math.nan, cell_texts.MISSING),
     ],
 )
 def test_values_are_rounded_to_their_size(value, low, high, text):
-    assert printed.with_interval(value, low, high) == text
+    assert cell_texts.with_interval(value, low, high) == text
 
 
 def test_a_range_of_one_value_is_that_value():
@@ -67,14 +67,14 @@ def test_a_study_of_another_kind_is_laid_out_too(foreign):
     assert table.columns.tolist() == ["1 Stream", "64 Streams"]
     assert printed.caption(cells, group) == group
     share = printed.as_printed(cells, group, quantity="percent")
-    assert (share == printed.MISSING).all(axis=None)
+    assert (share == cell_texts.MISSING).all(axis=None)
 
 
 def test_missing_cells_are_dashes_and_listed(openlab):
     runs = synthetic.runs_of(openlab, change=synthetic.only(streams=(1, 4, 12)))
     cells = Cells()(runs, study=openlab)
     table = printed.as_printed(cells, "Linux64 -> Linux32", study=openlab)
-    assert (table["20 Streams"] == printed.MISSING).all()
+    assert (table["20 Streams"] == cell_texts.MISSING).all()
     assert len(printed.missing(cells)) == 35
 
 
@@ -93,5 +93,5 @@ def test_the_best_cell_is_the_highest_of_its_group_and_groups_follow_their_table
 
 
 def test_a_pacing_level_of_zero_reads_no_pacing():
-    levels = [printed.level_label("pacing_MBps", level, {}) for level in (0, 0.0, 3.0)]
+    levels = [any_factors.level_label("pacing_MBps", level, {}) for level in (0, 0.0, 3.0)]
     assert levels == ["no pacing", "no pacing", "pacing 3 MB/s"]

@@ -11,11 +11,11 @@ import synthetic
 from uneven_flows import BBR_SHARE, STUDY, measured, stranger
 
 from netlab import study as studies
-from netlab.analysis import answers, shares
+from netlab.analysis import answers, later_flows, share_over_time, shares
 from netlab.analysis.answers import headline
+from netlab.analysis.any_factors import levels_of
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import Measured, from_frames
-from netlab.analysis.printed import levels_of
 from netlab.files.tables import HOLLOW
 from netlab.report import front, pages, tables
 from netlab.report import shares as shown
@@ -171,14 +171,14 @@ def late(tmp_path, start_s: float, share: float) -> Measured:
 
 def test_newcomers_have_their_share_while_all_are_on_and_the_time_until_it_is_fair(tmp_path):
     m = late(tmp_path, 1.0, 0.5)
-    (row,) = shares.of_newcomers(m).to_dict("records")
+    (row,) = later_flows.of_newcomers(m).to_dict("records")
     assert (row["control"], row["flows"], row["of_flows"], row["start_s"]) == ("cubic", 2, 4, 1.0)
     # one second of 5 % and the rest of one half; a window of 4 s
     assert 30 < row["share_percent"] < 50 and row["n_fair"] == row["n_runs"] == 4
     assert 1.0 < row["fair_after_s"] <= 2.2
     assert "from, s" in shown.newcomers(m).frame
-    (over_time,) = shares.timelines_of(m, "mixed")
-    share, equal = shares.shares_over_time(over_time.rates, over_time.flows, 1)
+    (over_time,) = share_over_time.timelines_of(m, "mixed")
+    share, equal = later_flows.shares_over_time(over_time.rates, over_time.flows, 1)
     assert equal.iloc[0] == 0 and equal.iloc[-1] == 50
     assert share.iloc[-1] == pytest.approx(50, abs=1)
     assert len(shown.drawn(m)["mixed"].charts) == 4
@@ -327,7 +327,7 @@ def test_a_link_without_a_byte_leaves_each_stream_its_name_over_time(tmp_path):
     """Only the last two of four streams have any, and they pass the second link alone."""
     m = over_two_links(tmp_path, 0.0, 0.0, 0.5, 0.5)
     assert set(shares.of_stacks(m)["way"]) == {"second link"}
-    for one in shares.timelines_of(m, "lot"):
+    for one in share_over_time.timelines_of(m, "lot"):
         assert one.controls == ("cubic@both", "cubic@first", "cubic@second", "cubic@second")
         assert one.rates.iloc[-1].drop("jain").gt(0).tolist() == [False, False, True, True]
 
@@ -350,7 +350,7 @@ streams: [4]
 
 def test_newcomers_that_never_have_an_equal_share_say_so(tmp_path):
     m = late(tmp_path, 1.0, 0.2)
-    (row,) = shares.of_newcomers(m).to_dict("records")
+    (row,) = later_flows.of_newcomers(m).to_dict("records")
     assert row["n_fair"] == 0 and np.isnan(row["fair_after_s"])
     table = shown.newcomers(m)
     assert table.frame["s until 0.8 of it"].tolist() == ["not reached"]
@@ -358,7 +358,7 @@ def test_newcomers_that_never_have_an_equal_share_say_so(tmp_path):
 
 
 def test_cells_without_newcomers_have_no_table_of_them(m):
-    assert shares.of_newcomers(m).empty
+    assert later_flows.of_newcomers(m).empty
     assert "No cell has flows that start after others" in repr(shown.newcomers(m))
 
 

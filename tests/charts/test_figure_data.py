@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts
 from netlab.charts import cells
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
@@ -34,7 +34,7 @@ def test_lines_with_bars_carry_values_and_intervals(m):
     part = whole[whole["tuning"] == "full"]
     drawn = data[data["series"].str.startswith("MTU")]
     assert len(drawn) == len(whole) == 28
-    drawn = drawn[drawn["panel"] == printed.tuning_labels(whole, m.study)["full"]]
+    drawn = drawn[drawn["panel"] == cell_texts.tuning_labels(whole, m.study)["full"]]
     assert len(drawn) == len(part) == 12
     for row in part.itertuples():
         of_mtu = drawn[drawn["series"].str.contains(f"MTU {row.mtu_B}")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import synthetic
 
 from netlab import study as studies
-from netlab.analysis import answers
+from netlab.analysis import tool_agreement
 from netlab.analysis.measured import from_frames
 from netlab.charts.forest import differences
 from netlab.files.paths import data_dir
@@ -24,7 +24,7 @@ def measured(noise=0.002, change=None):
 
 def test_each_path_has_a_chart_that_says_every_difference_in_its_alt_text():
     m = measured()
-    compared = answers.compare_generators(m.runs)
+    compared = tool_agreement.compare_generators(m.runs)
     shaped, unshaped = differences(compared, 2.0).charts
     assert shaped.alt.count(" to ") >= 12 and unshaped.alt.count(" to ") >= 6
     for name in ("iperf3", "iperf2", "nuttcp"):
@@ -35,7 +35,7 @@ def test_each_path_has_a_chart_that_says_every_difference_in_its_alt_text():
 
 
 def test_intervals_beyond_the_axis_do_not_stretch_it():
-    compared = answers.compare_generators(measured(noise=0.2).runs)
+    compared = tool_agreement.compare_generators(measured(noise=0.2).runs)
     compared["low"], compared["high"] = 0.01, 51.0
     for chart in differences(compared, 2.0).charts:
         assert ">5000<" not in chart.svg and ">2000<" not in chart.svg
@@ -43,7 +43,7 @@ def test_intervals_beyond_the_axis_do_not_stretch_it():
 
 def test_differences_without_intervals_are_drawn_and_described():
     m = measured(change=lambda row: row["round"] == 1)
-    shaped, _ = differences(answers.compare_generators(m.runs), 2.0).charts
+    shaped, _ = differences(tool_agreement.compare_generators(m.runs), 2.0).charts
     assert shaped.alt.count("(no interval)") == 12
 
 
@@ -52,7 +52,7 @@ def test_tables_have_versions_verdicts_and_meters():
         other = row["generator"] != "netlab"
         row["generator_version"] = f"{row['generator']} 9.9" if other else None
 
-    found = answers.agreement(measured(change=change))
+    found = tool_agreement.agreement(measured(change=change))
     opening, text = tables.opening(found)._repr_html_(), tables.agreement_statement(found).text
     assert "iperf3 9.9" in opening and "netlab 0.1.0" in opening
     assert "Path shaped: of 12 comparisons" in text and "Path unshaped: of 6 comparisons" in text
@@ -63,7 +63,7 @@ def test_tables_have_versions_verdicts_and_meters():
 
 def test_a_study_with_one_generator_says_so_in_every_place():
     m = measured(change=lambda row: row["generator"] == "iperf2")
-    found = answers.agreement(m)
+    found = tool_agreement.agreement(m)
     assert differences(found.frame, 2.0).charts == ()
     for make in (tables.agreement_statement, tables.summary, tables.agreement_cells):
         assert make(found).text == tables.NOTHING

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from long_path import STEP_S, intervals_of, trace_of
 
-from netlab.analysis.shares import rates_over_time
+from netlab.analysis.share_over_time import rates_over_time
 from netlab.longpath.fairness import fairness
 
 

@@ -10,7 +10,7 @@ from measure.exchanged_run import asked
 from measure.flagged_runs import MTU_B, foreign_traffic_run
 from measure.scripted import request, result
 
-from netlab.analysis.cells import timelines
+from netlab.analysis.batches import timelines
 from netlab.measure.exchange import Direction, arrival_ms
 from netlab.measure.flags import foreign_traffic
 from netlab.measure.record import interval_rows, latency_columns, probe_fault

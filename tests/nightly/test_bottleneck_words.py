@@ -15,7 +15,7 @@ import pytest
 import yaml
 from e2e.conftest import ANY_NOISE, measured_through, run_netlab
 
-from netlab.analysis.conditions import verdicts
+from netlab.analysis.bottlenecks import verdicts
 from netlab.measure.bottleneck import bottleneck
 from netlab.results.store import Store
 

@@ -25,11 +25,12 @@ from search.autotune.simulated import tuned
 import netlab
 import netlab.charts
 from netlab import study as studies
-from netlab.analysis import answers
-from netlab.analysis.cells import PERCENTILES, timelines
+from netlab.analysis import answers, tool_agreement
+from netlab.analysis.batches import timelines
 from netlab.analysis.compare import compare
-from netlab.analysis.conditions import cpu_cost
-from netlab.analysis.shares import OverTime
+from netlab.analysis.cost_of_cpu import cpu_cost
+from netlab.analysis.percentiles import PERCENTILES
+from netlab.analysis.share_over_time import OverTime
 from netlab.charts import cells
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.face.study import Study
@@ -98,7 +99,7 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     m = synthetic.measured()
     plan = Study("openlab-2003", quick=True)
     of_agreement = studies.load(data_dir() / "studies" / "agreement.yml")
-    agreed = answers.compare_generators(synthetic.runs_of(of_agreement))
+    agreed = tool_agreement.compare_generators(synthetic.runs_of(of_agreement))
     agreed = agreed[agreed["path"] == agreed["path"].iloc[0]]
     run_id = m.runs["run_id"].iloc[0]
     line = timelines(synthetic.intervals_of(m.runs.head(1), m.study))

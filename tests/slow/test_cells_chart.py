@@ -11,7 +11,7 @@ from lab_study import lab_study
 
 from netlab.analysis.answers import best, step_effects
 from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.conditions import cpu_cost
+from netlab.analysis.cost_of_cpu import cpu_cost
 from netlab.analysis.measured import from_frames
 from netlab.charts import cells, forest, measured
 from netlab.charts.cells import over_streams

@@ -10,7 +10,7 @@ import pytest
 import synthetic
 
 from netlab.analysis.answers import step_effects
-from netlab.analysis.conditions import cpu_cost
+from netlab.analysis.cost_of_cpu import cpu_cost
 from netlab.charts import cells, forest, measured
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show

@@ -9,13 +9,13 @@ import pytest
 import synthetic
 from lab_study import lab_study
 
-from netlab.analysis import printed
-from netlab.analysis.answers import CELL, compare_generators, meters
+from netlab.analysis import any_factors
+from netlab.analysis.bottlenecks import verdicts
 from netlab.analysis.cells import CELL_KEYS, LEVELS, Cells, usable
 from netlab.analysis.compare import compare
-from netlab.analysis.conditions import verdicts
 from netlab.analysis.effects import effects
 from netlab.analysis.findings import STATEMENTS, findings
+from netlab.analysis.tool_agreement import CELL, compare_generators, meters
 from netlab.fleet.links import link_cells
 from netlab.fleet.records import COMPARED, KEYS
 from netlab.report.compare import agreement_cells
@@ -128,8 +128,8 @@ def test_the_columns_of_a_cell_are_the_same_everywhere():
 
 
 def test_a_table_of_agreement_names_the_factors_of_each_row(runs, study):
-    from netlab.analysis.answers import agreement
+    from netlab.analysis.tool_agreement import agreement
 
     found = agreement(synthetic.from_frames(study, runs, None, None))
     shown = agreement_cells(found).frame
-    assert set(shown["factors"]) == set(map(printed.text_of, set(runs["factors"]) - {SLOW}))
+    assert set(shown["factors"]) == set(map(any_factors.text_of, set(runs["factors"]) - {SLOW}))

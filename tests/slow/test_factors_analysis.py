@@ -10,7 +10,7 @@ import synthetic
 from lab_study import lab_study
 from refusals import refused
 
-from netlab.analysis import printed
+from netlab.analysis import any_factors
 from netlab.analysis.answers import trade_offs
 from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.compare import compare
@@ -45,7 +45,7 @@ def study() -> Study:
 def measured(study, tmp_path_factory):
     def change(row):
         """100 MB/s, twice that for a long record, half for 10 ms, 1.5 times for ``up``."""
-        at, factor = printed.levels_of(row["factors"]), row["mtu_B"] / 9000
+        at, factor = any_factors.levels_of(row["factors"]), row["mtu_B"] / 9000
         factor *= (2 if at["record_length_B"] == 65536 else 1) * (0.5 if at["rtt_ms"] else 1)
         row["goodput_MBps"] *= factor * (1.5 if at["kernel"] == "up" else 1)
 
@@ -58,7 +58,7 @@ def test_cells_are_apart_by_every_factor(measured, study):
     assert len(cells) == len(study.combinations(study.groups[0])) == 2 * 6 * 2
     assert (cells["n_valid"] == 4).all()
     assert not cells.duplicated(list(CELL_KEYS)).any()
-    wide = printed.expanded(cells, study)
+    wide = any_factors.expanded(cells, study)
     assert wide[["record_length_B", "send", "rtt_ms", "kernel"]].notna().all(axis=None)
     assert wide["record_length_B"].dtype == "int64"
     frame = as_printed(cells, "one", study=study)
@@ -66,7 +66,7 @@ def test_cells_are_apart_by_every_factor(measured, study):
     assert len(frame) == 24
     smp = measured.runs["factors"].str.contains('"smp"')
     cells = Cells.of(study)(measured.runs[smp], None, study)
-    missing = printed.expanded(cells[cells["n_valid"] == 0])
+    missing = any_factors.expanded(cells[cells["n_valid"] == 0])
     assert len(cells) == 24 and set(missing["kernel"]) == {"up"} and len(missing) == 12
     assert set(missing["missing_because"]) == {"not measured"}
 
@@ -78,8 +78,8 @@ def test_a_cost_in_latency_is_sought_only_where_it_was_measured(measured):
 def test_any_two_factors_make_a_table(measured):
     at = {"mtu_B": 9000, "kernel": "up", "rtt_ms": 0.0}
     two = ("record_length_B", "send")
-    part = printed.of_two(measured.cells, *two, at, measured.study)
-    found = printed.table(part, *two, "goodput", measured.study)
+    part = any_factors.of_two(measured.cells, *two, at, measured.study)
+    found = any_factors.table(part, *two, "goodput", measured.study)
     assert found.index.tolist() == ["1024", "65536"]
     assert found.columns.tolist() == ["send copy", "send zerocopy"]
     assert found.loc["1024", "send zerocopy"] == ""  # left out of the design
@@ -120,7 +120,7 @@ def test_groups_that_vary_a_factor_each_have_no_blank_page(tmp_path):
     study = Study.model_validate(content)
     runs = synthetic.runs_of(study, value=lambda *_at: (1.0, "link"))
     m = from_frames(study, runs, synthetic.intervals_of(runs, study), tmp_path)
-    assert printed.layout(m.cells, m.study) == ("pacing_MBps", "")
+    assert any_factors.layout(m.cells, m.study) == ("pacing_MBps", "")
     assert "No cells differ in two factors" in str(stack(m).tables)
     (chart,) = charts(m).charts
     assert re.search(r"over pacing.* 1\.0", chart.alt)
@@ -128,13 +128,13 @@ def test_groups_that_vary_a_factor_each_have_no_blank_page(tmp_path):
 
 def test_a_factor_that_varies_needs_a_level(measured):
     with refused(BadInput, "E-ANALYSIS-035", match="mtu_B, rtt_ms, kernel"):
-        printed.of_two(measured.cells, "record_length_B", "send")
+        any_factors.of_two(measured.cells, "record_length_B", "send")
     with refused(BadInput, "E-ANALYSIS-032", match="smp, up"):
-        printed.at_levels(measured.cells, {"kernel": "xen"})
+        any_factors.at_levels(measured.cells, {"kernel": "xen"})
     with refused(BadInput, "E-ANALYSIS-033", match="rtt_ms"):
-        printed.of_two(measured.cells, "colour", "send")
+        any_factors.of_two(measured.cells, "colour", "send")
     with refused(BadInput, "E-ANALYSIS-034"):
-        printed.of_two(measured.cells, "send", "send")
+        any_factors.of_two(measured.cells, "send", "send")
 
 
 def test_the_effect_of_a_factor_is_within_equal_levels_of_the_others(measured):

@@ -10,7 +10,7 @@ import pytest
 import synthetic
 
 from netlab import study as studies
-from netlab.analysis import answers, findings
+from netlab.analysis import findings, tool_agreement
 from netlab.analysis.answers import best, headline, tiles
 from netlab.analysis.cells import FROM_ROUNDS
 from netlab.analysis.compare import VERDICTS
@@ -117,7 +117,7 @@ def runs_of(study, *, noise=0.001, change=None, seed=1):
 
 
 def test_every_cell_compares_every_other_generator_with_netlabs_own(study):
-    compared = answers.compare_generators(runs_of(study))
+    compared = tool_agreement.compare_generators(runs_of(study))
     assert len(compared) == 3 * CELLS
     assert set(compared["reference"]) == {"netlab"} and compared["paired"].all()
     for name, part in compared.groupby("generator"):
@@ -128,7 +128,7 @@ def test_every_cell_compares_every_other_generator_with_netlabs_own(study):
 
 @pytest.mark.parametrize(("noise", "change"), [(0.1, None), (0.001, lambda row: row["round"] == 1)])
 def test_rounds_that_are_unlike_cannot_tell_and_too_few_have_no_interval(study, noise, change):
-    compared = answers.compare_generators(runs_of(study, noise=noise, change=change, seed=5))
+    compared = tool_agreement.compare_generators(runs_of(study, noise=noise, change=change, seed=5))
     others = compared[compared["generator"] != "nuttcp"]
     word = "cannot tell" if change is None else "no interval"
     assert len(compared) == 3 * CELLS and set(others["verdict"]) == {word}
@@ -137,25 +137,25 @@ def test_rounds_that_are_unlike_cannot_tell_and_too_few_have_no_interval(study, 
 
 def test_flagged_runs_other_settings_and_missing_references_are_not_compared(study):
     without = runs_of(study, change=lambda row: row["generator"] != "netlab")
-    compared = answers.compare_generators(without)
+    compared = tool_agreement.compare_generators(without)
     assert set(compared["reference"]) == {"iperf2"}
     assert set(compared["generator"]) == {"iperf3", "nuttcp"}
     change = synthetic.setting({"buffer_B": 65536}, generator=("netlab",))
-    compared = answers.compare_generators(runs_of(study, change=change))
+    compared = tool_agreement.compare_generators(runs_of(study, change=change))
     assert "netlab" not in set(compared["generator"]) | set(compared["reference"])
     change = synthetic.setting({"flags": "interference"}, generator=("iperf3",))
     runs = runs_of(study, change=change)
-    assert "iperf3" not in set(answers.compare_generators(runs)["generator"])
-    assert answers.meters(runs)["generator"].nunique() == 3
+    assert "iperf3" not in set(tool_agreement.compare_generators(runs)["generator"])
+    assert tool_agreement.meters(runs)["generator"].nunique() == 3
 
 
 def test_the_summary_counts_every_comparison_once_and_none_of_one_generator(study):
     alone = runs_of(study, change=synthetic.only(generator=("netlab",)))
-    assert not answers.several(alone) and answers.several(runs_of(study))
-    compared = answers.compare_generators(alone)
-    assert compared.empty and answers.summary(compared).empty
-    compared = answers.compare_generators(runs_of(study))
-    whole = answers.summary(compared)
+    assert not tool_agreement.several(alone) and tool_agreement.several(runs_of(study))
+    compared = tool_agreement.compare_generators(alone)
+    assert compared.empty and tool_agreement.summary(compared).empty
+    compared = tool_agreement.compare_generators(runs_of(study))
+    whole = tool_agreement.summary(compared)
     assert whole["cells"].sum() == len(compared)
     assert (whole[list(VERDICTS)].sum(axis=1) == whole["cells"]).all()
     assert (whole["least_percent"] <= whole["greatest_percent"]).all()
@@ -164,7 +164,7 @@ def test_the_summary_counts_every_comparison_once_and_none_of_one_generator(stud
 @pytest.mark.parametrize("bound", [0, -1, math.nan])
 def test_an_impossible_bound_is_bad_input(study, bound):
     with pytest.raises(BadInput, match="bound_percent: must be above 0"):
-        answers.compare_generators(runs_of(study), bound_percent=bound)
+        tool_agreement.compare_generators(runs_of(study), bound_percent=bound)
 
 
 def test_a_goodput_measured_in_one_round_has_no_plus_minus_in_the_headline():

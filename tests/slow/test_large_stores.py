@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from large_store import Size
 
-from netlab.analysis.measured import load_measured, trend, trend_of
+from netlab.analysis.measured import load_measured
+from netlab.analysis.over_campaigns import trend, trend_of
 from netlab.analysis.sides import comparison
 from netlab.charts import measured as charts
 from netlab.report.gate import MOST_LEFT_OUT, box

@@ -17,12 +17,11 @@ from netlab.analysis.cells import (
     FURTHER,
     LATENCY,
     OVER_TCP,
-    PERCENTILES,
     Cells,
     with_further,
-    with_percentiles,
 )
 from netlab.analysis.measured import Measured, SamplesInMemory
+from netlab.analysis.percentiles import PERCENTILES, with_percentiles
 from netlab.charts import cells
 from netlab.charts.chart import show
 from netlab.charts.drawing import HOLLOW_COLOUR

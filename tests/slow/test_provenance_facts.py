@@ -6,8 +6,8 @@ import json
 
 from refusals import refused
 
+from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import from_frames
-from netlab.analysis.trust import machines
 from netlab.errors import NetlabError
 from netlab.report.tables import provenance
 

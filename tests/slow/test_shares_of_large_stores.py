@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from large_store import Size
 
-from netlab.analysis import shares
-from netlab.analysis.cells import CELL_KEYS, nominal_level, valid
+from netlab.analysis import later_flows, shares
+from netlab.analysis.cell_precision import nominal_level
+from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.analysis.measured import load_measured
 from netlab.measure.fairness import jain
 
@@ -38,7 +39,10 @@ def test_shares_of_all_cells_are_those_of_each_cell_for_itself(cells):
 def test_shares_of_all_cells_cost_about_as_much_as_the_sums_of_their_samples(cells):
     """CPU time; a pass over all runs for each cell took fifty times as much as all sums."""
     times_s = []
-    for analyses in ((shares.of_streams,), (shares.of_stacks, shares.of_jain, shares.of_newcomers)):
+    for analyses in (
+        (shares.of_streams,),
+        (shares.of_stacks, shares.of_jain, later_flows.of_newcomers),
+    ):
         before_s = time.process_time()
         for analysis in analyses:
             analysis(cells)

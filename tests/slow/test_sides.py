@@ -11,7 +11,8 @@ from refusals import refused
 
 import netlab
 from netlab import study as studies
-from netlab.analysis.sides import NetlabError, comparison, differences, levels_of, side_of
+from netlab.analysis.other_differences import differences
+from netlab.analysis.sides import NetlabError, comparison, levels_of, side_of
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.report.compare import folded

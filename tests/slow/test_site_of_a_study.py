@@ -14,7 +14,7 @@ import pytest
 import synthetic
 from nbformat import v4
 
-from netlab.analysis import printed
+from netlab.analysis import cell_texts
 from netlab.analysis.measured import load_measured
 from netlab.report.render import single_file
 from netlab.report.site import ExecutedNotebook, SiteContent, build_site
@@ -160,7 +160,7 @@ def test_every_notebook_is_there_as_one_and_every_group_as_csv_and_latex(site, o
     rows = [line for line in latex.splitlines() if line.startswith(tuple(runs["run_id"]))]
     assert len(rows) == len(runs) and latex.startswith(r"\begin{longtable}")
     first = one_group.runs.iloc[0]
-    goodput = printed.number(first["goodput_MBps"])
+    goodput = cell_texts.number(first["goodput_MBps"])
     assert f" & {first['started_at']:%Y-%m-%d %H:%M:%S} & {goodput} & " in rows[0]
     assert sum("stalled: " in row for row in rows) == (runs["flags"] == "stalled").sum() > 0
 

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis import measured as module
-from netlab.analysis.measured import load_measured, stability, trend
+from netlab.analysis import order_effects
+from netlab.analysis.measured import load_measured
+from netlab.analysis.order_effects import stability
+from netlab.analysis.over_campaigns import trend
 from netlab.results import store as results_store
 from netlab.results.store import CampaignLog, Store
 from netlab.study.file import freeze
@@ -46,18 +48,21 @@ def test_a_quiet_campaign_is_stable(study):
 
 
 def test_a_permutation_of_visits_is_that_of_sorting_their_runs_by_it(study):
-    series = module._series(campaign(study, 3))
+    series = order_effects._series(campaign(study, 3))
     visit, scaled = (series[name].to_numpy() for name in ("visit", "scaled"))
     assert len(set(np.bincount(visit))) > 1, "visits of different lengths"
-    shuffled, rng = module._shuffled(series, np.random.default_rng(5)), np.random.default_rng(5)
+    shuffled, rng = (
+        order_effects._shuffled(series, np.random.default_rng(5)),
+        np.random.default_rng(5),
+    )
     for _ in range(20):
         order = rng.permutation(visit.max() + 1)
         assert (shuffled() == scaled[np.argsort(order[visit], kind="stable")]).all()
 
 
 def test_findings_in_quiet_campaigns_are_as_rare_as_the_level_says(study, monkeypatch):
-    monkeypatch.setattr(module, "PERMUTATIONS", 59)
-    monkeypatch.setattr(module, "LEVEL", 0.05)
+    monkeypatch.setattr(order_effects, "PERMUTATIONS", 59)
+    monkeypatch.setattr(order_effects, "LEVEL", 0.05)
     quiet, rng = campaign(study, 0, noise=0.0), np.random.default_rng(0)
     campaigns = (scaled(quiet, np.exp(rng.normal(0, 0.03, len(quiet)))) for _ in range(40))
     findings = sum(found(runs)["found"].sum() for runs in campaigns)
@@ -95,8 +100,8 @@ def test_the_interval_of_the_drift_covers_it(study, rounds):
     for _ in range(120):
         shared = rng.normal(0, 0.02, visit.max() + 1)[visit]
         noise = rng.normal(0, 0.03, len(quiet)) + shared
-        series = module._series(scaled(quiet, np.exp(noise + 0.3 * hours)))
-        _, low, high = module._slope_within(series)
+        series = order_effects._series(scaled(quiet, np.exp(noise + 0.3 * hours)))
+        _, low, high = order_effects._slope_within(series)
         covered += low < 0.3 < high
     assert 106 <= covered < 120
 

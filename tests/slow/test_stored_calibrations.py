@@ -7,7 +7,7 @@ import json
 from calibrated_samples import store_calibration
 
 from netlab.analysis import trust
-from netlab.analysis.trust import stored
+from netlab.analysis.stored_calibrations import stored
 
 RATES = {"cells": [{"rate_Mbps": 100.0, "verdict": "within"}]}
 CALIBRATED_EMULATOR = {

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab import study as studies
-from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, nominal_level, valid, window_rates
+from netlab.analysis.batches import window_rates
+from netlab.analysis.cell_precision import nominal_level
+from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, valid
 from netlab.analysis.compare import Asked, compare
 from netlab.errors import BadInput, NetlabError
 from netlab.fleet.records import Stores, stores_below

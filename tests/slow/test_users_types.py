@@ -7,7 +7,7 @@ import sys
 from typing import get_args
 
 from netlab import wings
-from netlab.analysis import printed
+from netlab.analysis import cell_texts
 from netlab.charts.cells import QUANTITIES
 
 MINE = """\
@@ -51,5 +51,5 @@ def test_what_wings_offer_is_known_to_a_checker():
 
 
 def test_literals_are_what_is_accepted():
-    assert set(get_args(printed.GoodputColumn)) == set(QUANTITIES)
-    assert set(get_args(printed.CellText)) == set(printed.QUANTITIES) - {"address"}
+    assert set(get_args(cell_texts.GoodputColumn)) == set(QUANTITIES)
+    assert set(get_args(cell_texts.CellText)) == set(cell_texts.QUANTITIES) - {"address"}

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.analysis.printed import unit_of
+from netlab.analysis.any_factors import unit_of
 from netlab.charts import drawing
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.forest import RATIO, Reach, forest, reach_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab import core
-from netlab.analysis import trust
+from netlab.analysis import stored_calibrations
 from netlab.files.writing import write_json
 from netlab.qualify.calibrated.emulator import EmulatorAccuracy
 from netlab.qualify.calibrated.part import CalibrationPart
@@ -53,4 +53,4 @@ class CalibrationDocument:
         for part in self._parts:
             for name, table in part.tables().items():
                 table.export(directory / name)
-        return write_json(directory / trust.FILE, self.as_json(), durable=True)
+        return write_json(directory / stored_calibrations.FILE, self.as_json(), durable=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
-from netlab.analysis import trust
+from netlab.analysis import stored_calibrations
 from netlab.experiment.trial import side_of
 from netlab.files.run_results import ToolMeter
 from netlab.generators.remote_process import difference, snapshot
@@ -47,7 +47,7 @@ def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
 
 
 class EmulatorAccuracy(CalibrationPart):
-    NAME: ClassVar = trust.EMULATOR
+    NAME: ClassVar = stored_calibrations.EMULATOR
     TABLES: ClassVar = (
         CellTable("round_trips", _round_trip, ("tries",)),
         CellTable("rates", rate_figures, ("tries",)),

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from netlab.analysis import trust
+from netlab.analysis import stored_calibrations
 from netlab.files.tables import Table
 from netlab.qualify.calibrated.verdicts import CellTable
 
@@ -40,13 +40,13 @@ class CalibrationPart(ABC):
 
     def tables(self) -> dict[str, Table]:
         *own, common = self.notes
-        named = zip(trust.TABLES[self.NAME].items(), own, strict=True)
+        named = zip(stored_calibrations.TABLES[self.NAME].items(), own, strict=True)
         return {
             about.file: Table(
                 self.frames[name].set_index(list(about.keys)),
                 about.caption,
-                trust.HEADS,
-                trust.FORMATS,
+                stored_calibrations.HEADS,
+                stored_calibrations.FORMATS,
                 f"{note} {common}",
             )
             for (name, about), note in named
@@ -70,7 +70,7 @@ class CalibrationPart(ABC):
 
 def _text(table: Table) -> str:
     frame = table.frame.reset_index()
-    for name, form in trust.FORMATS.items():
+    for name, form in stored_calibrations.FORMATS.items():
         if name in frame:
             frame[name] = [None if pd.isna(value) else format(value, form) for value in frame[name]]
     return frame.rename(columns=dict(table.heads)).fillna("-").to_string(index=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from netlab.analysis import trust
+from netlab.analysis import stored_calibrations
 from netlab.qualify.calibrated.part import CalibrationPart
 from netlab.qualify.calibrated.path import CalibratedPath, measure_cells
 from netlab.qualify.calibrated.rate_cells import RATES_CONGESTION, KnownRate, RateCell, RatePlan
@@ -27,7 +27,7 @@ def rate_figures(cell: KnownRate, tries: list[dict]) -> dict:
 
 
 class Calibration(CalibrationPart):
-    NAME: ClassVar = trust.RATES
+    NAME: ClassVar = stored_calibrations.RATES
     TABLES: ClassVar = (CellTable("cells", rate_figures, ("runs", "failed")),)
     CONGESTION: ClassVar = RATES_CONGESTION
 

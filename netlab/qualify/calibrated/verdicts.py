@@ -47,7 +47,7 @@ def spread_text(values: pd.Series, unit: str, middle: str) -> dict[str, float]:
 class CellTable(NamedTuple):
     """A table of the cells of one kind: its key in the document, and what its columns have.
 
-    :data:`netlab.analysis.trust.TABLES` has its caption and keys.
+    :data:`netlab.analysis.stored_calibrations.TABLES` has its caption and keys.
     """
 
     name: str

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netlab.analysis import cells
+from netlab.analysis import t_distribution
 from netlab.search.autotune.candidates import Candidate
 
 LOOKS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64)
@@ -128,7 +128,7 @@ class Race:
         mean, half = float(differences.mean()) if n else math.nan, math.inf
         if n < 2:
             return Gap(arm, against, n, mean, -half, half)
-        quantile = float(cells.t_quantile(n - 1, 1 - self.level))
+        quantile = float(t_distribution.t_quantile(n - 1, 1 - self.level))
         half = quantile * float(differences.std(ddof=1)) / math.sqrt(n)
         return Gap(arm, against, n, mean, mean - half, mean + half)
 

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from netlab.analysis import cells
+from netlab.analysis import cells, t_distribution
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, bonferroni, decide, holm
 from netlab.analysis.effects import (
     COMMON_ROUNDS,
@@ -68,7 +68,7 @@ def estimates(found: tuple, terms: np.ndarray, confidence: float) -> np.ndarray:
     centres = weights @ means
     errors = np.sqrt(np.einsum("ij,jk,ik->i", weights, covariance, weights))
     # NaN without a degree of freedom, and so are the intervals
-    half = float(cells.t_quantile(freedom, 0.5 + confidence / 2)) * errors
+    half = float(t_distribution.t_quantile(freedom, 0.5 + confidence / 2)) * errors
     p = [p_value(*one, freedom) for one in zip(centres, errors, strict=True)]
     return np.column_stack([centres, centres - half, centres + half, p])
 

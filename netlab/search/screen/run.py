@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from netlab.analysis.cells import nominal_level
+from netlab.analysis.cell_precision import nominal_level
 from netlab.analysis.compare import SLOWER, Asked, compare
 from netlab.errors import NetlabError, check
 from netlab.experiment.campaign import run_study

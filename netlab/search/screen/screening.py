@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from netlab.analysis.cells import LEAST
+from netlab.analysis.intervals import LEAST
 from netlab.cli import loading, options
 from netlab.errors import NetlabError
 from netlab.experiment.progress import Progress

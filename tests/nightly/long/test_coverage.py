@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netlab.analysis.cells import CELL_KEYS, FIRST_TEST, LOOK_SHARE, Interval, log_interval, precise
-from netlab.analysis.effects import mean_ratio, without_rounds
+from netlab.analysis.cell_precision import FIRST_TEST, LOOK_SHARE, precise
+from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.intervals import Interval, log_interval
+from netlab.analysis.mean_ratios import mean_ratio, without_rounds
 from netlab.study.base import Precision
 
 PAGE = Path(__file__).parents[3] / "docs" / "precision.md"

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from qualify.calibration.emulator_samples import filled, pinged
 
-from netlab.analysis.trust import stored
+from netlab.analysis.stored_calibrations import stored
 from netlab.errors import BadInput
 from netlab.lab import emulator as lab_emulator
 from netlab.lab.topology import topology

@@ -1,0 +1,123 @@
+"""Bottlenecks of cells, and the evidence for that of a run in a sentence.
+
+The rules are those of :mod:`netlab.measure.bottleneck`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.measure.bottleneck import (
+    ASKED,
+    LIMITED_SHARE,
+    NUMBERS,
+    POLICER,
+    RECEIVER,
+    SENDER,
+    SHAPED,
+    SLAVE,
+    SLOW_START,
+    TEXTS,
+    VERDICTS,
+    Evidence,
+    bottleneck,
+    evidence,
+)
+
+
+def explain(row: Mapping) -> str:
+    """Describe the bottleneck of a run and its evidence in one sentence."""
+    seen, verdict = evidence(row), bottleneck(row)
+    return f"{verdict}: {_because(row, seen, verdict)}"
+
+
+def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
+    if verdict in ("bus", "link", SLAVE):
+        carries = f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
+        return f"{100 * seen.ceiling_share:.0f} % of the {carries}"
+    if verdict == "pacing":
+        share = 100 * seen.pacing_share
+        return f"{share:.0f} % of the {seen.pacing_MBps:.0f} MB/s of the pacing rate"
+    if verdict == "CPU":
+        busy = f"one core was {seen.busiest_core_percent:.0f} % busy"
+        softirq = f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
+        return busy if math.isnan(seen.softirq_percent) else busy + softirq
+    if verdict == RECEIVER:
+        share = 100 * seen.closed_share
+        return (
+            f"the program reads too slowly: its window was almost closed {share:.0f} % of the time"
+        )
+    if verdict == SENDER:
+        share = 100 * seen.idle_share
+        return f"the program sends too slowly: it had nothing to send {share:.0f} % of the time"
+    asked = verdict == ASKED
+    if (verdict == "send buffer" or asked) and seen.sndbuf_limited_share >= LIMITED_SHARE:
+        share = 100 * seen.sndbuf_limited_share
+        return f"the send buffer was the limit in {share:.0f} % of the busy time"
+    if verdict in ("window", "send buffer") or asked:
+        if seen.rwnd_limited_share >= LIMITED_SHARE:
+            share = 100 * seen.rwnd_limited_share
+            return f"the receiver's was the limit in {share:.0f} % of the busy time"
+        return (
+            f"{100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
+            f"(bound {seen.window_bound_MBps:.0f} MB/s)"
+        )
+    if verdict == SLOW_START:
+        trips = f"{seen.window_rtts:.0f} round trips"
+        return (
+            f"the congestion window grew {_two_digits(seen.growth)}-fold within {trips} and "
+            "without a loss: too short a run, or too short a warm-up"
+        )
+    if verdict == SHAPED:
+        return (
+            f"a link of about {_two_digits(seen.frames_Mbps)} Mb/s: the rate stayed within "
+            f"{seen.variation_percent:.2g} %, and packets queued for {seen.queue_us / 1e3:.2g} ms"
+        )
+    if verdict == POLICER:
+        rate, times = map(_two_digits, (seen.frames_Mbps, seen.lost_share / seen.random_share))
+        return (
+            f"a rate of about {rate} Mb/s: {100 * seen.lost_share:.2g} % of the segments were "
+            f"retransmitted, {times} times what random loss leaves of this rate, and no packet "
+            "queued"
+        )
+    if verdict == "loss":
+        drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"
+        lost = f"{100 * seen.lost_share:.2g} % of the segments were retransmitted"
+        return f"{lost}, {drops} packets dropped on the hosts"
+    if verdict == "foreign CPU":
+        others = f"{100 * seen.foreign_share:.0f} % of the busy time was other programs'"
+        return f"one core was {seen.busiest_core_percent:.0f} % busy, and {others}"
+    if pd.isna(row.get("goodput_MBps")):
+        return "the run has no goodput"
+    reached = f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
+    reached = "no ceiling is known" if math.isnan(seen.ceiling_share) else reached
+    return f"{reached}, no core, window or loss stands out"
+
+
+def _two_digits(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
+    """Bottleneck of each cell, by most of its runs."""
+    cells: dict[tuple, list[dict]] = {}
+    good = valid(runs)
+    numbers = [name for name in NUMBERS if name in good and name not in CELL_KEYS]
+    texts = [name for name in (*CELL_KEYS, *TEXTS) if name in good]
+    # a missing integer as NaN: as NA it raises an error in each of many conversions to a number
+    columns = good[texts].join(good[numbers].astype("float64"))
+    # once: a conversion a group takes most of the time, and that of all columns fills the memory
+    for record in columns.to_dict("records"):
+        cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
+    rows = []
+    for key, records in cells.items():
+        words = [bottleneck(record) for record in records]
+        best = max(sorted(set(words), key=VERDICTS.index), key=words.count)
+        record = records[words.index(best)]
+        rows.append((*key, best, words.count(best), len(words), explain(record)))
+    columns = [*CELL_KEYS, "bottleneck", "agreeing", "n", "because"]
+    return pd.DataFrame.from_records(rows, columns=columns)
