@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from netlab.files.writing import new_directory
+from netlab.files.dated import new_directory
 
 MACHINE = {"cpu_model": "Some CPU", "cpus": 2, "kernel": "6.1.9"}
 RATE = {

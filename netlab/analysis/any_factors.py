@@ -12,7 +12,7 @@ import pandas as pd
 from netlab.analysis.cell_texts import MISSING, stream_label, texts, tuning_labels
 from netlab.analysis.cells import CELL_KEYS
 from netlab.errors import BadInput, check
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.study import Study
 from netlab.study.factors import level_text, listed, same
 from netlab.units import arrows

@@ -7,7 +7,7 @@ from functools import cache, partial
 
 import pandas as pd
 
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.measure.bottleneck import (
     ENDS,
 )

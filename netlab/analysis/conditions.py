@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.analysis.cells import valid
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.study import Study
 
 OVERHEAD_LIMIT_S = 0.3

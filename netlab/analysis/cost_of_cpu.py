@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, usable
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.measure.ledger import one_machine
 from netlab.study import Study
 from netlab.study.flows import from_text, has_hosts

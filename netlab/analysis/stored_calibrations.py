@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from netlab.files import paths, writing
+from netlab.files import dated, paths
 
 FILE = "calibration.json"
 RATES, EMULATOR = "rates", "emulator"
@@ -109,12 +109,12 @@ class Calibrated:
 
 
 def stored(directory: Path | None = None) -> Calibrated:
-    documents, damaged = writing.documents(directory or paths.results_dir("calibration"), FILE)
+    documents, damaged = dated.documents(directory or paths.results_dir("calibration"), FILE)
     parts = [part for name in TABLES for one in reversed(documents) if (part := _part(name, one))]
     return Calibrated({part.name: part for part in parts}, tuple(damaged))
 
 
-def _part(name: str, document: writing.DatedDocument) -> CalibratedPart | None:
+def _part(name: str, document: dated.DatedDocument) -> CalibratedPart | None:
     """A part of a document; None if it was not measured, or cannot be read."""
     whole = document.content
     content = whole if name == RATES else whole.get(name)

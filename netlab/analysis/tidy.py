@@ -10,7 +10,7 @@ import pandas as pd
 
 from netlab.analysis import any_factors
 from netlab.analysis.measured import Measured, with_units
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.results.columns import FURTHER_SENDER, INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
 from netlab.study import Study

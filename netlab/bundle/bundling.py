@@ -21,7 +21,7 @@ from netlab.cli.reporting import gate_code
 from netlab.errors import NetlabError
 from netlab.experiment.progress import Progress
 from netlab.files import paths
-from netlab.files.writing import scratch
+from netlab.files.scratch_directory import scratch
 from netlab.study import Study, load_stored
 
 

@@ -25,7 +25,8 @@ from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.files.archive import names_in, pack
 from netlab.files.reading import read_bytes
-from netlab.files.writing import scratch, write_json, write_text
+from netlab.files.scratch_directory import scratch
+from netlab.files.writing import write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.export import NO_PDF
 from netlab.report.page import MARKER, Credit

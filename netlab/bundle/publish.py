@@ -17,8 +17,10 @@ from netlab.analysis.over_campaigns import trend_of
 from netlab.bundle.pages_repository import PagesRepository, regular_files
 from netlab.bundle.redaction import words_of
 from netlab.errors import BadInput, NetlabError, printable
+from netlab.files.bounded_json import parse_json
 from netlab.files.reading import read_text
-from netlab.files.writing import parse_json, scratch, write_text
+from netlab.files.scratch_directory import scratch
+from netlab.files.writing import write_text
 from netlab.report.export import FOLDER, Exporter
 from netlab.report.page import MARKER, Section, as_html, page_of
 from netlab.report.pages import trended

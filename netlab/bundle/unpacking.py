@@ -12,7 +12,8 @@ from netlab.bundle.crate import MANIFEST, METADATA, digest_of
 from netlab.bundle.pack import PROVENANCE, RESULTS, STUDY
 from netlab.errors import BadInput, why
 from netlab.files.archive import names_in, unpack
-from netlab.files.writing import read_json, scratch
+from netlab.files.bounded_json import read_json
+from netlab.files.scratch_directory import scratch
 
 
 @contextmanager

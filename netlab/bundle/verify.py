@@ -24,8 +24,8 @@ from netlab.bundle.unpacking import stated_versions
 from netlab.errors import NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.archive import names_in
+from netlab.files.bounded_json import read_json
 from netlab.files.reading import read_bytes
-from netlab.files.writing import read_json
 from netlab.lab import lab, namespaces
 from netlab.report.cache import user_cache
 from netlab.report.site import EXECUTED, Executions, ReportRequest, probably_executed, publish

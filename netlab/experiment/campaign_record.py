@@ -18,8 +18,8 @@ from netlab.experiment.conditions import conditions_of
 from netlab.experiment.endpoint import host_facts
 from netlab.experiment.path_bus import contradiction
 from netlab.experiment.request import VisitRequest
+from netlab.files.locks import take
 from netlab.files.reading import open_regular
-from netlab.files.writing import take
 from netlab.lab.lab import Lab
 from netlab.results import store as results_store
 from netlab.results.conditions import changes, left_out

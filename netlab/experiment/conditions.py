@@ -10,7 +10,7 @@ from typing import Any
 import netlab.version
 from netlab import core
 from netlab.errors import NetlabError
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.lab.lab import Lab
 from netlab.results import store as results_store
 from netlab.results.columns import SCHEMA_VERSION

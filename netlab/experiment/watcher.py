@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netlab.experiment.adaptive import Look
 
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.study.schedule import Visit
 
 

@@ -20,8 +20,8 @@ from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
 from netlab.face.parts import Changes, HostChanges
+from netlab.files.bounded_json import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table
-from netlab.files.writing import parse_json
 from netlab.notebooks.progress import announce, listening
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from netlab.errors import BadInput, NetlabError
-from netlab.files.writing import parse_json, write_text
+from netlab.files.bounded_json import parse_json
+from netlab.files.writing import write_text
 
 SSH = {
     "ansible_host": "address",

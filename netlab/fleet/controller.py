@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import NetlabError, printable
+from netlab.files.locks import take
 from netlab.files.reading import open_regular, read_text
-from netlab.files.writing import take, write_json
+from netlab.files.writing import write_json
 from netlab.fleet.batches import BATCH_S
 from netlab.fleet.job import (
     CAMPAIGN,

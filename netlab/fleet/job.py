@@ -23,8 +23,9 @@ from pathlib import Path
 from types import FrameType
 
 from netlab.errors import NetlabError, Unsupported, why
+from netlab.files.bounded_json import parse_json, read_json
 from netlab.files.reading import open_regular, read_text
-from netlab.files.writing import names_file, parse_json, read_json, write_json
+from netlab.files.writing import names_file, write_json
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, JobOutcome, read_plan
 from netlab.hosts.agent import HostLease
 

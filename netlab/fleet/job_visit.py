@@ -16,7 +16,8 @@ from netlab.experiment.campaign_record import CampaignRecord, exclusive, open_vi
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import run_visit
 from netlab.experiment.watcher import Watcher
-from netlab.files.writing import read_json, write_json
+from netlab.files.bounded_json import read_json
+from netlab.files.writing import write_json
 from netlab.fleet.pair_study import PairEnds, pair_study
 from netlab.fleet.pairs import Pair
 from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, pair_id

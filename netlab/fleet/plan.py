@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 
 import netlab.version
 from netlab.errors import BadInput, NetlabError, why
-from netlab.files.writing import read_json, write_json
+from netlab.files.bounded_json import read_json
+from netlab.files.writing import write_json
 from netlab.fleet.inventory import FleetHost, Inventory
 from netlab.fleet.pair_study import PairEnds, check_template
 from netlab.fleet.pairs import Pair

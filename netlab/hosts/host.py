@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from netlab.errors import HostError, printable
 from netlab.files.answers import checked
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.hosts.stack import SCRIPT as LAYERS
 from netlab.hosts.stack import parsed_layers
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from netlab.errors import HostError
-from netlab.files.writing import interrupts_wait
+from netlab.files.uncut import interrupts_wait
 from netlab.hosts.host import Host
 
 # Wait for the link of an interface: many drivers reset the card to apply a setting.

@@ -11,8 +11,9 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.errors import BadInput, NetlabError, printable
+from netlab.files.bounded_json import parse_json
+from netlab.files.locks import take
 from netlab.files.reading import open_regular
-from netlab.files.writing import parse_json, take
 from netlab.imports.formats import ReadFile, kind_of, read_file
 from netlab.imports.rows import (
     Facts,

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import BadInput
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.imports.facts import check_facts, moment_of
 from netlab.imports.formats import ReadFile
 from netlab.outputs.records import MAX_COUNT, Datagrams, Record, sum_of

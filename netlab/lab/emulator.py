@@ -20,7 +20,8 @@ from urllib.parse import quote
 from netlab import core
 from netlab.errors import HostError, Unsupported
 from netlab.files.answers import checked
-from netlab.files.writing import parse_json, write_text
+from netlab.files.bounded_json import parse_json
+from netlab.files.writing import write_text
 from netlab.lab import namespaces
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
-from netlab.files.writing import interrupts_wait, read_json
+from netlab.files.bounded_json import read_json
+from netlab.files.uncut import interrupts_wait
 from netlab.hosts.path import together
 from netlab.hosts.ssh import SshHost
 from netlab.lab import emulator, link, namespaces, reaper, sshd, switch

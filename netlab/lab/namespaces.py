@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netlab.errors import HostError
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.hosts.host import shown
 from netlab.lab import holder, reaper
 from netlab.lab.reaper import SEARCH_PATH, holders_of, lab_of

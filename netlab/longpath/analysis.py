@@ -14,7 +14,7 @@ from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.share_over_time import rates_over_time
 from netlab.analysis.shares import stack_of_stream
 from netlab.errors import NetlabError
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.longpath.fairness import fairness
 from netlab.longpath.recovery import recoveries
 from netlab.longpath.series import thinned, traced, window

@@ -9,8 +9,8 @@ import pandas as pd
 from netlab.analysis.cell_texts import MISSING, number
 from netlab.analysis.shares import stack_name
 from netlab.congestion import bdp_B
+from netlab.files.bounded_json import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table, table_or
-from netlab.files.writing import parse_json
 from netlab.longpath.analysis import LongPath, factors, single_changes
 from netlab.measure.bottleneck import bottleneck
 from netlab.openlab import published

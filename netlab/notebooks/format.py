@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from netlab.errors import BadInput, why
+from netlab.files.bounded_json import read_json
 from netlab.files.reading import open_regular
-from netlab.files.writing import read_json
 
 UNUSED = ("rfc3987_syntax", "isoduration")
 

@@ -18,7 +18,8 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 
 from netlab.errors import NetlabError
-from netlab.files.writing import interrupts_wait, scratch
+from netlab.files.scratch_directory import scratch
+from netlab.files.uncut import interrupts_wait
 from netlab.notebooks.progress import PREPARE, SilenceWatch
 
 LISTEN = """

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from netlab.errors import BadInput
-from netlab.files.yaml_file import Parameter
+from netlab.files.model_mistakes import Parameter
 
 INJECTED = "# Parameters"
 """First line of the cell that papermill adds; IPython stores its source in ``In``."""

@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from netlab.errors import BadInput
-from netlab.files.writing import no_constant
+from netlab.files.bounded_json import no_constant
 
 MAX_COUNT = 2**53
 MAX_SECONDS = 1e7

@@ -11,7 +11,7 @@ import click
 from netlab.charts.chart import show
 from netlab.cli.measuring import measure
 from netlab.files import paths
-from netlab.files.writing import new_directory
+from netlab.files.dated import new_directory
 from netlab.qualify import bench, bench_conclusions, bench_ratios
 from netlab.qualify.charts import ratio_panels
 from netlab.qualify.commands import given_levels, now

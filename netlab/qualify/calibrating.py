@@ -13,7 +13,7 @@ from netlab.errors import NetlabError, check
 from netlab.experiment.progress import Progress
 from netlab.experiment.watcher import RunDone
 from netlab.files import paths
-from netlab.files.writing import new_directory
+from netlab.files.dated import new_directory
 from netlab.lab import emulator
 from netlab.qualify.calibrated import document as document_calibration
 from netlab.qualify.calibrated import emulator as emulator_calibration

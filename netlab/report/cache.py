@@ -29,9 +29,10 @@ from netlab.analysis.cells import CELL_KEYS
 from netlab.charts.chart import Chart, show
 from netlab.charts.drawing import settings
 from netlab.files import paths
+from netlab.files.bounded_json import parse_json
 from netlab.files.reading import open_regular, read_bytes
 from netlab.files.user_cache import Entries, cache_directory, key_of
-from netlab.files.writing import json_text, parse_json
+from netlab.files.writing import json_text
 from netlab.study import Study
 from netlab.version import PACKAGE, version
 

@@ -28,8 +28,8 @@ from netlab.analysis.other_differences import ABSENT, SHOWN
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.tool_agreement import Agreement
 from netlab.analysis.trust import IS, counted
+from netlab.files.bounded_json import parse_json
 from netlab.files.tables import Sentence, Table, table_or
-from netlab.files.writing import parse_json
 from netlab.report.tables import Tables
 
 HEADS = {

@@ -22,7 +22,8 @@ from markupsafe import Markup
 
 from netlab.errors import BadInput, NetlabError
 from netlab.files.reading import read_bytes
-from netlab.files.writing import no_inode, scratch
+from netlab.files.scratch_directory import scratch
+from netlab.files.writing import no_inode
 from netlab.study.schedule import slug
 from netlab.version import RELEASE
 

@@ -38,8 +38,9 @@ from netlab.analysis.trust import counted, less_precise
 from netlab.charts import cells, experiments, forest, measured
 from netlab.charts.chart import Chart, Gallery
 from netlab.charts.live import sparkline
+from netlab.files.bounded_json import parse_json
 from netlab.files.tables import Sentence, Table, csv_of
-from netlab.files.writing import json_text, parse_json
+from netlab.files.writing import json_text
 from netlab.report import flags, shares, tables
 from netlab.report.cache import DESIGN, chart_of, of_one
 from netlab.report.explore import has_factors

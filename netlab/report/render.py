@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import nh3
 from markupsafe import Markup
 
+from netlab.files.bounded_json import parse_json, read_json
 from netlab.files.reading import read_text
-from netlab.files.writing import json_text, parse_json, read_json
+from netlab.files.writing import json_text
 from netlab.report.cache import active
 from netlab.report.page import TEMPLATES, UNCREDITED, Page, anchor, free, script, template
 from netlab.version import RELEASE

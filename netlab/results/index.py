@@ -20,8 +20,8 @@ import pandas as pd
 import pyarrow
 
 from netlab.errors import NetlabError
+from netlab.files.bounded_json import parse_json
 from netlab.files.user_cache import Entries, cache_directory, key_of
-from netlab.files.writing import parse_json
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.results.frames import frame_of, frame_of_table, table_of
 from netlab.version import version

@@ -24,7 +24,8 @@ from pydantic import TypeAdapter
 
 from netlab.errors import BadInput, NetlabError, printable, why
 from netlab.files import paths
-from netlab.files.writing import read_json, write_text
+from netlab.files.bounded_json import read_json
+from netlab.files.writing import write_text
 from netlab.results import index
 from netlab.results.columns import TABLES, Column
 from netlab.results.flags import BROKEN

@@ -22,8 +22,8 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from netlab import wings
+from netlab.files.model_mistakes import pattern
 from netlab.files.paths import QUICK as QUICK
-from netlab.files.yaml_file import pattern
 from netlab.tuning.knobs import Frozen, key
 
 MAX_NAME = 48

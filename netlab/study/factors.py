@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from netlab.files.yaml_file import pattern
+from netlab.files.model_mistakes import pattern
 from netlab.study.base import (
     Buffer,
     Congestion,

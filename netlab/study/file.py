@@ -13,7 +13,8 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from netlab.errors import BadInput
 from netlab.files import paths
-from netlab.files.writing import parse_json, write_text
+from netlab.files.bounded_json import parse_json
+from netlab.files.writing import write_text
 from netlab.files.yaml_file import read_yaml, refuse_places, validated, yaml_text
 from netlab.study import flows
 from netlab.study.base import MAX_NAME, MAX_ROUNDS, NAME, QUICK

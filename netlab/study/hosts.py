@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from netlab.files.yaml_file import pattern
+from netlab.files.model_mistakes import pattern
 from netlab.study.base import InterfaceName, Listed, Megabytes, Model, Name, Sparse, is_default
 from netlab.study.rate_trace import RateTrace
 from netlab.tuning.knobs import key

@@ -12,8 +12,9 @@ from pydantic import AfterValidator, Field, model_validator
 
 from netlab.errors import BadInput, why
 from netlab.files import paths
+from netlab.files.model_mistakes import pattern
 from netlab.files.reading import open_regular
-from netlab.files.yaml_file import pattern, read_yaml, validated
+from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import Listed, Model
 from netlab.study.factors import Level
 from netlab.tuning.knobs import key

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from netlab.errors import BadInput, TuningError
 from netlab.files.answers import checked
-from netlab.files.writing import parse_json
+from netlab.files.bounded_json import parse_json
 from netlab.tuning.knobs import HOSTWIDE, MOST, HostSetting, Knob, is_driver_set
 from netlab.tuning.plan import (
     MEMBERED,

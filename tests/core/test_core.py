@@ -44,7 +44,7 @@ def test_every_declaration_of_the_header_is_bound():
     header = (core.source_dir() / "include" / "netlab.h").read_text()
     functions = re.findall(r"^NL_API .*?\b(nl_\w+)\(", header, re.MULTILINE)
     assert len(functions) > 15
-    assert all(hasattr(core.lib, name) for name in functions)
+    assert all(hasattr(library.lib, name) for name in functions)
 
 
 @settings(deadline=None)

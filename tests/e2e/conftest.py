@@ -17,7 +17,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from waiting import until
 
-from netlab.files.writing import documents
+from netlab.files.dated import documents
 from netlab.lab import reaper
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,9 +7,7 @@ import threading
 
 import pytest
 
-from netlab.files.writing import (
-    interrupts_wait,
-)
+from netlab.files.uncut import interrupts_wait
 
 
 def test_an_interrupt_waits_for_the_end_of_the_block():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
-from netlab.files import writing
-from netlab.files.writing import BadJson, parse_json, read_json
+from netlab.files import bounded_json
+from netlab.files.bounded_json import BadJson, parse_json, read_json
 from netlab.notebooks.format import read_notebook
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -38,7 +38,7 @@ def test_what_is_not_a_bounded_object_is_refused_with_its_place(text, code):
 def test_a_file_over_the_bound_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text('{"a": 1}')
     assert read_json(tmp_path / "a.json") == {"a": 1}
-    monkeypatch.setattr(writing, "MAX_B", 4)
+    monkeypatch.setattr(bounded_json, "MAX_B", 4)
     with refused(BadJson, "E-FILES-020", match=r"a\.json"):
         read_json(tmp_path / "a.json")
 

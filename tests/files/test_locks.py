@@ -11,11 +11,9 @@ import pytest
 
 from netlab.errors import NetlabError
 from netlab.experiment.campaign_record import exclusive
-from netlab.files.writing import (
-    take,
-)
+from netlab.files.locks import take
 
-KEEP = "import os, sys; sys.path.insert(0, {root!r}); from netlab.files.writing import take; "
+KEEP = "import os, sys; sys.path.insert(0, {root!r}); from netlab.files.locks import take; "
 KEEP += "print(take(os.open({path!r}, os.O_RDWR | os.O_CREAT)), flush=True); input()"
 
 

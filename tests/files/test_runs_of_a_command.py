@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from netlab.files.writing import (
-    documents,
-    new_directory,
-    write_json,
-)
+from netlab.files.dated import documents, new_directory
+from netlab.files.writing import write_json
 
 AT = "2026-01-05T10:00:00Z"
 

@@ -13,9 +13,10 @@ import tempfile
 
 import pytest
 
-from netlab.files.writing import remove_abandoned, scratch
+from netlab.files.scratch_directory import remove_abandoned, scratch
 
-KEEP = "from netlab.files.writing import scratch; import sys, time; from pathlib import Path\n"
+KEEP = "from netlab.files.scratch_directory import scratch\n"
+KEEP += "import sys, time; from pathlib import Path\n"
 KEEP += (
     "with scratch('t', *map(Path, sys.argv[1:])) as path: print(path, flush=True); time.sleep(60)"
 )

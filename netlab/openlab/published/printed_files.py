@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import BadInput, check
+from netlab.files.bounded_json import read_json
 from netlab.files.paths import data_dir
 from netlab.files.reading import read_bytes
-from netlab.files.writing import read_json
 
 
 def names() -> list[str]:

@@ -13,7 +13,8 @@ from netlab.charts.chart import show
 from netlab.cli import loading, options
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.files.writing import read_json, write_json
+from netlab.files.bounded_json import read_json
+from netlab.files.writing import write_json
 from netlab.search.autotune.charts import search_panels
 from netlab.search.autotune.report import as_json, conclusion, table, to_text, write_fragment
 from netlab.search.autotune.request import SearchRequest, default_study

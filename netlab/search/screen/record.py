@@ -12,7 +12,8 @@ import pandas as pd
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER
 from netlab.errors import NetlabError, why
-from netlab.files.writing import read_json, write_json
+from netlab.files.bounded_json import read_json
+from netlab.files.writing import write_json
 
 VERSION = 2
 """Of the stored document; a second call of the command writes it anew and repeats no run."""

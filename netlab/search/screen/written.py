@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.charts.chart import show
-from netlab.files.writing import parse_json, write_text
+from netlab.files.bounded_json import parse_json
+from netlab.files.writing import write_text
 from netlab.report.compare import interval, percent
 from netlab.search.screen.design import Design
 from netlab.search.screen.page import chart, least_yaml
