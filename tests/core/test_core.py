@@ -14,6 +14,7 @@ from refusals import refused
 from waiting import until
 
 from netlab import __version__, core
+from netlab.core import library
 from netlab.errors import CoreError
 
 OPTIONS = core.options()
