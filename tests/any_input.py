@@ -25,9 +25,10 @@ from netlab.generators.trial import audit_counts, flow_of, parse_answers
 from netlab.hosts import host, path
 from netlab.hosts.host import LineProcess
 from netlab.measure.record import interval_rows
+from netlab.results.campaign_files import read_log
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION
-from netlab.results.frames import checked, joined, read
-from netlab.results.store import read_log
+from netlab.results.frames import checked, joined
+from netlab.results.parquet import read
 
 FACTS = b"hostname a\ncpus 4\nmemory_kB 12\nlink_speed_Mbps -1\nmtu_B 1500\nnuma_node 0\n"
 

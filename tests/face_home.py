@@ -9,7 +9,7 @@ import synthetic
 
 from netlab import study as studies
 from netlab.files import paths
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 ROOT = Path(__file__).resolve().parents[1]
 

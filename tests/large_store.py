@@ -24,10 +24,11 @@ import synthetic
 
 from netlab import study as studies
 from netlab.experiment.conditions import conditions_of
-from netlab.results import store as results_store
-from netlab.results.store import CampaignLog, Store, part_name
+from netlab.results import campaign_files
+from netlab.results.campaign_files import CampaignLog, part_name
+from netlab.results.store import Store
 from netlab.study import Study
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 from netlab.study.schedule import Visit, rounds
 from netlab.version import version
 
@@ -116,10 +117,10 @@ def write(directory: Path, size: Size) -> Study:
             version=version(),
             rule="conditions",
         )
-        conditions = conditions_of(study, facts, None, (), results_store.Conditions())
-        freeze(study, results_store.folder(directory, campaign))
-        results_store.write_conditions(directory, campaign, conditions)
-        results_store.write_log(directory, log)
+        conditions = conditions_of(study, facts, None, (), campaign_files.Conditions())
+        freeze(study, campaign_files.folder(directory, campaign))
+        campaign_files.write_conditions(directory, campaign, conditions)
+        campaign_files.write_log(directory, log)
         for visit in (one for each in planned for one in each):
             runs = _of_visit(blocks[visit.block_id], visit, rng)
             cells = runs["run_id"].str.rpartition("@")[0]

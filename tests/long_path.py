@@ -14,7 +14,7 @@ from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.longpath.analysis import LongPath, samples_of
 from netlab.results.store import Store
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 STEP_S = 0.1
 MSS_B = 8948

@@ -12,26 +12,26 @@ from netlab import study as studies
 from netlab.bundle import crate
 from netlab.files.archive import pack
 from netlab.files.writing import write_json
-from netlab.results import store as results_store
+from netlab.results import campaign_files
 from netlab.results.store import Store
 from netlab.study import Study
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 CAMPAIGN = "20260105T100000Z"
 
 
 def campaign_of(directory, study: Study, campaign: str = CAMPAIGN) -> Study:
     """Write a campaign of synthetic runs into a directory of results, and return its study."""
-    log = results_store.CampaignLog(
+    log = campaign_files.CampaignLog(
         campaign, "key", "2026-01-05T10:00:00+00:00", study.name, study.digest(), __version__
     )
-    results_store.write_log(directory, log)
-    freeze(study, results_store.folder(directory, campaign))
+    campaign_files.write_log(directory, log)
+    freeze(study, campaign_files.folder(directory, campaign))
     runs = synthetic.runs_of(study).assign(campaign=campaign).astype({"campaign": "string"})
     store = Store(directory)
     (directory / "notebooks").mkdir(exist_ok=True)
     for (block_id, number), part in runs.groupby(["block_id", "round"]):
-        name = results_store.part_name(campaign, f"{block_id}@r{number}", ())
+        name = campaign_files.part_name(campaign, f"{block_id}@r{number}", ())
         store.write(name, part, synthetic.intervals_of(part, study))
         cells = [v4.new_markdown_cell(f"# Block {block_id}, round {number}")]
         write(v4.new_notebook(cells=cells), directory / "notebooks" / f"{name}.ipynb")

@@ -15,7 +15,7 @@ import numpy as np
 from netlab.analysis.intervals import LEAST, log_interval
 from netlab.analysis.t_distribution import t_quantile
 from netlab.study import Study
-from netlab.study.base import Precision
+from netlab.study.precision import Precision
 
 LOOK_SHARE = 0.7
 """Share of the error rate that an interval gets where the cells are tested more than once."""

@@ -21,16 +21,9 @@ from netlab.analysis.findings import findings
 from netlab.analysis.order_effects import stability
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
+from netlab.results.campaign_files import folder, ids, measured_directory, names_here, study_file
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
-from netlab.results.store import (
-    Damaged,
-    Store,
-    folder,
-    ids,
-    measured_directory,
-    names_here,
-    study_file,
-)
+from netlab.results.store import Damaged, Store
 from netlab.study import QUICK, Study, is_name
 
 MadeT = TypeVar("MadeT")

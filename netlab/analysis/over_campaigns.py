@@ -11,10 +11,8 @@ import pandas as pd
 from netlab.analysis.cells import CELL_KEYS, usable
 from netlab.analysis.effects import Ratio, mean_ratio_of
 from netlab.analysis.measured import Measured
-from netlab.results.store import (
-    Store,
-    ids,
-)
+from netlab.results.campaign_files import ids
+from netlab.results.store import Store
 
 TREND_COLUMNS = (
     *("campaign", "started_at", "cells", "common"),

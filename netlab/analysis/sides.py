@@ -26,7 +26,7 @@ from netlab.analysis.measured import LoadedRuns, Measured, load_runs
 from netlab.analysis.other_differences import COLUMNS, differences
 from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
-from netlab.results import store
+from netlab.results import campaign_files
 from netlab.results.store import Store
 from netlab.study import QUICK, Study
 
@@ -76,14 +76,14 @@ READ = (
 
 def side_of(given: str | Path | Measured) -> ComparedSide:
     text = str(given.results if isinstance(given, Measured) else given)
-    if not isinstance(given, Measured) and (one := store.named_campaign(text)):
+    if not isinstance(given, Measured) and (one := campaign_files.named_campaign(text)):
         return _campaign_of(text, *one)
     m = given if isinstance(given, Measured) else _loaded(text)
     return ComparedSide(text, m.study, m.runs, m.results, m.campaign or "")
 
 
 def _campaign_of(label: str, directory: Path, campaign: str) -> ComparedSide:
-    design = studies.load_stored(store.study_file(directory, campaign))
+    design = studies.load_stored(campaign_files.study_file(directory, campaign))
     runs = Store(directory).runs(campaign=campaign, only=READ)
     if runs.empty:
         raise NetlabError(f"campaign {campaign} in {directory} has no runs", code="E-ANALYSIS-026")
@@ -98,7 +98,9 @@ def _loaded(given: str) -> LoadedRuns:
     try:
         _ = named or paths.study_file(given.removesuffix(QUICK))
     except BadInput:
-        text = f"no such directory of results, and no study of this name{store.names_here()}"
+        text = (
+            f"no such directory of results, and no study of this name{campaign_files.names_here()}"
+        )
         raise BadInput(text, value=given, code="E-ANALYSIS-043") from None
     return load_runs("", given, only=READ)
 

@@ -22,8 +22,8 @@ from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.stored_calibrations import RATES, stored
 from netlab.errors import BadInput
 from netlab.files import paths
+from netlab.results.campaign_files import read_log, study_file
 from netlab.results.flags import Flag, counted_flags, remedies
-from netlab.results.store import read_log, study_file
 from netlab.study import QUICK
 from netlab.study.factors import level_text
 

@@ -32,11 +32,11 @@ from netlab.report.export import NO_PDF
 from netlab.report.page import MARKER, Credit
 from netlab.report.render import copy_plain
 from netlab.report.site import ReportRequest, last_visit, publish, report_of
-from netlab.results import store
+from netlab.results import campaign_files
 from netlab.results.columns import TABLES
-from netlab.study.file import frozen_text
+from netlab.study.frozen import frozen_text
 from netlab.study.model import own_tunings, used_names
-from netlab.study.published import is_own, report_notebooks
+from netlab.study.report_pages import is_own, report_notebooks
 from netlab.study.schedule import rounds
 from netlab.tuning.profiles import lineage
 from netlab.version import RELEASE
@@ -128,8 +128,8 @@ def bundle(
 def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
     """Copy records, campaigns, files of wings, and the notebook of each block's last visit."""
     wanted = [f"{table}/*.parquet" for table in TABLES]
-    of_campaigns = (STUDY, "campaign.json", store.CONDITIONS)
-    wanted += [f"{store.FOLDER}/*/{name}" for name in of_campaigns]
+    of_campaigns = (STUDY, "campaign.json", campaign_files.CONDITIONS)
+    wanted += [f"{campaign_files.FOLDER}/*/{name}" for name in of_campaigns]
     of_wings = [f"{place}/{pattern}" for place in wings.stores() for pattern in wanted]
     wanted += [STUDY, *wings.files(), *of_wings]
     for pattern in wanted:
@@ -170,7 +170,7 @@ def versions() -> dict[str, str]:
 
 def _conditions_digest(m: Measured, campaign: str) -> str:
     """SHA-256 of the conditions of a campaign; empty for one that stored none."""
-    conditions = store.read_conditions(m.results, campaign)
+    conditions = campaign_files.read_conditions(m.results, campaign)
     content = "" if conditions is None else json.dumps(vars(conditions), sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest() if content else ""
 
@@ -178,7 +178,7 @@ def _conditions_digest(m: Measured, campaign: str) -> str:
 def provenance(m: Measured) -> dict[str, Any]:
     """Content of ``provenance.json``: versions, campaigns, hosts."""
     found = machines(m.runs, m.study)
-    logs = [store.read_log(m.results, one) for one in store.ids(m.results)]
+    logs = [campaign_files.read_log(m.results, one) for one in campaign_files.ids(m.results)]
     return {
         "reported_with": versions(),
         "study": {"name": m.study.name, "title": m.study.title, "digest": m.study.digest()},
@@ -203,8 +203,8 @@ def provenance(m: Measured) -> dict[str, Any]:
 def _about(m: Measured, licence: str, author: str) -> About:
     ended = _end(m.runs)
     made = []
-    for one in store.ids(m.results):
-        log = store.read_log(m.results, one)
+    for one in campaign_files.ids(m.results):
+        log = campaign_files.read_log(m.results, one)
         own = m.runs[m.runs["campaign"] == one]
         # of a campaign whose records are all superseded only the start is known
         last = _end(own) if len(own) else log.started_at

@@ -26,7 +26,7 @@ from netlab.report.page import MARKER, Section, as_html, page_of
 from netlab.report.pages import trended
 from netlab.report.render import PageWriter
 from netlab.results.columns import RUN_COLUMNS
-from netlab.results.frames import read
+from netlab.results.parquet import read
 from netlab.study.schedule import slug
 
 INDEX, RUNS = "index.html", f"{FOLDER}/runs.parquet"

@@ -16,7 +16,7 @@ from pathlib import Path
 from netlab.files.archive import names_in
 from netlab.files.reading import read_text
 from netlab.files.yaml_file import read_yaml
-from netlab.results.frames import map_texts, texts_in
+from netlab.results.parquet import map_texts, texts_in
 from netlab.study import Study
 from netlab.units import listed
 

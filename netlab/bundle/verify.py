@@ -29,7 +29,7 @@ from netlab.files.reading import read_bytes
 from netlab.lab import lab, namespaces
 from netlab.report.cache import user_cache
 from netlab.report.site import EXECUTED, Executions, ReportRequest, probably_executed, publish
-from netlab.results.frames import check_texts
+from netlab.results.parquet import check_texts
 
 TOLERANCE = 1e-9
 """Largest relative difference of two numbers that are the same: other processors and versions of

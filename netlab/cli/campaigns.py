@@ -14,20 +14,12 @@ from netlab.errors import BadInput, NetlabError, printable
 from netlab.experiment.campaign_record import exclusive
 from netlab.experiment.conditions import rebuild
 from netlab.files import paths
-from netlab.results import store
+from netlab.results import campaign_files, campaign_list
+from netlab.results.campaign_files import measured_directory, names_here, read_conditions
+from netlab.results.campaign_list import CampaignSummary, Pruning, planned, prune, summaries
 from netlab.results.conditions import left_out
 from netlab.results.flags import PAGE, counted_flags
-from netlab.results.store import (
-    CampaignSummary,
-    Pruning,
-    Store,
-    measured_directory,
-    names_here,
-    planned,
-    prune,
-    read_conditions,
-    summaries,
-)
+from netlab.results.store import Store
 
 DIGEST_CHARS = 12
 
@@ -41,8 +33,12 @@ def list_campaigns(results: str, quick: bool) -> None:
 
 def show(results: str, quick: bool, campaign: str) -> None:
     directory = _directory(results, quick)
-    name = campaign or store.latest(directory) or store.summaries(directory)[-1].campaign
-    for item, value in _shown(directory, store.summary(directory, name)):
+    name = (
+        campaign
+        or campaign_files.latest(directory)
+        or campaign_list.summaries(directory)[-1].campaign
+    )
+    for item, value in _shown(directory, campaign_list.summary(directory, name)):
         click.echo(printable(f"{item}: {value}"))
 
 

@@ -16,7 +16,7 @@ from netlab.files import paths
 from netlab.study import Study, is_name, load, load_stored
 from netlab.study.factor_checks import chosen_outer
 from netlab.study.factors import level_text
-from netlab.study.published import report_notebooks
+from netlab.study.report_pages import report_notebooks
 from netlab.tuning.exact import refusal
 from netlab.tuning.profiles import each_knob
 
@@ -86,7 +86,7 @@ def load_measured_study(
     wherever its file is by now.
     """
     # pandas and pyarrow; a study that is to be measured needs neither
-    from netlab.results.store import latest, named_campaign, study_file
+    from netlab.results.campaign_files import latest, named_campaign, study_file
 
     if one := named_campaign(given, results):
         directory, campaign = one
@@ -100,7 +100,7 @@ def load_measured_study(
 
 def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Study, Path | None]:
     # as above
-    from netlab.results.store import measured_directory, names_here, study_file
+    from netlab.results.campaign_files import measured_directory, names_here, study_file
 
     try:
         study = load_study(given, quick=quick, results=results)

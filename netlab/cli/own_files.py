@@ -15,7 +15,7 @@ from netlab.errors import BadInput, NetlabError, check
 from netlab.files import paths
 from netlab.files.writing import json_text
 from netlab.results.flags import known_flag
-from netlab.study.file import as_markdown, json_schema
+from netlab.study.schema import as_markdown, json_schema
 
 OUTSIDE = ("PROTOCOL.md", "CONTRIBUTING.md")
 """Pages that do not lie in ``docs/``."""

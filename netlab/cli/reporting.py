@@ -27,7 +27,7 @@ from netlab.report.site import (
     publish,
 )
 from netlab.study import Study
-from netlab.study.published import is_own
+from netlab.study.report_pages import is_own
 
 
 def report(

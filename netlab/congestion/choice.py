@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from netlab.errors import Unsupported
 from netlab.study import Stack
-from netlab.study.tunings import KERNEL
+from netlab.study.stacks import KERNEL
 
 OWN_LAWS = ("scalable", "highspeed", "aimd", "fast")
 """Names for which netlab has a law of its own where the kernel has none."""

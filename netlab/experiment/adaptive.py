@@ -13,7 +13,8 @@ from netlab.analysis.cell_precision import nominal_level, precise, rounds_needed
 from netlab.analysis.cells import valid
 from netlab.analysis.intervals import LEAST
 from netlab.study import Study
-from netlab.study.schedule import VISIT_S, Visit, cell_of, run_s
+from netlab.study.durations import VISIT_S, run_s
+from netlab.study.schedule import Visit, cell_of
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,10 @@ from netlab.notebooks.progress import NOTE, WAITED, SilentNotebook
 from netlab.results.conditions import left_out
 from netlab.results.flags import counted_flags
 from netlab.study import Study
+from netlab.study.durations import run_s
 from netlab.study.factor_checks import chosen_outer
 from netlab.study.factors import Levels
-from netlab.study.schedule import Visit, cell_of, rounds, run_s
+from netlab.study.schedule import Visit, cell_of, rounds
 
 if TYPE_CHECKING:
     from netlab.notebooks.kernel import Kernel

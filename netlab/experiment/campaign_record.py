@@ -21,12 +21,13 @@ from netlab.experiment.request import VisitRequest
 from netlab.files.locks import take
 from netlab.files.reading import open_regular
 from netlab.lab.lab import Lab
-from netlab.results import store as results_store
+from netlab.results import campaign_files
+from netlab.results.campaign_files import CampaignLog, Conditions
 from netlab.results.conditions import changes, left_out
-from netlab.results.store import CampaignLog, Conditions, Store
+from netlab.results.store import Store
 from netlab.study import Study
 from netlab.study.factors import Levels
-from netlab.study.file import freeze, frozen_text
+from netlab.study.frozen import freeze, frozen_text
 from netlab.study.schedule import Visit, visits
 from netlab.version import version
 
@@ -51,10 +52,10 @@ class CampaignRecord:
 
     @property
     def study_file(self) -> Path:
-        return results_store.folder(self.directory, self.log.campaign) / "study.yml"
+        return campaign_files.folder(self.directory, self.log.campaign) / "study.yml"
 
     def new_part(self, visit: Visit) -> str:
-        name = results_store.part_name(self.log.campaign, visit.visit_id, self._parts)
+        name = campaign_files.part_name(self.log.campaign, visit.visit_id, self._parts)
         self._parts.add(name)
         return name
 
@@ -80,13 +81,13 @@ class CampaignRecord:
         if trials.get(run_id) != key:
             changed = {**self.conditions.trials, cell_key: {**trials, run_id: key}}
             self.conditions = replace(self.conditions, trials=changed)
-            results_store.write_conditions(self.directory, self.log.campaign, self.conditions)
+            campaign_files.write_conditions(self.directory, self.log.campaign, self.conditions)
 
     def note_look(self, look: dict[str, int]) -> None:
         """Add a look to the log; one after the same round takes its place."""
         before = tuple(one for one in self.log.looks if one["round"] != look["round"])
         self.log = replace(self.log, looks=(*before, look))
-        results_store.write_log(self.directory, self.log)
+        campaign_files.write_log(self.directory, self.log)
 
 
 @contextmanager
@@ -103,10 +104,10 @@ def exclusive(directory: Path) -> Iterator[None]:
 
 def check_study(study: Study, directory: Path) -> None:
     """Refuse a directory with results of another study, such as the short form of this one."""
-    last = results_store.latest(directory)
+    last = campaign_files.latest(directory)
     if last is None:
         return
-    stored = results_store.read_log(directory, last).study
+    stored = campaign_files.read_log(directory, last).study
     if stored != study.name:
         raise BadInput(
             f"holds results of {stored!r}; choose another directory for those of {study.name!r}",
@@ -133,9 +134,9 @@ def open_record(
     """
     store = Store(directory)
     key = _digest([frozen_text(study), netlab.version.RELEASE, core.source_digest()])
-    last = results_store.latest(directory)
-    log = results_store.read_log(directory, last) if last is not None else None
-    before = results_store.read_conditions(directory, last)
+    last = campaign_files.latest(directory)
+    log = campaign_files.read_log(directory, last) if last is not None else None
+    before = campaign_files.read_conditions(directory, last)
     records = store.every_record()  # before anything is written: some may be of a newer netlab
     conditions = conditions_of(study, facts, lab, outer, before or Conditions())
     changed = before is None or any(
@@ -147,7 +148,7 @@ def open_record(
             anew = changes(before, conditions) or "another study file"
         now = now or datetime.now(UTC)
         log = CampaignLog(
-            campaign=results_store.new_id(directory, now),
+            campaign=campaign_files.new_id(directory, now),
             key=key,
             started_at=now.isoformat(timespec="seconds"),
             study=study.name,
@@ -155,16 +156,16 @@ def open_record(
             version=version(),
             rule="conditions",
         )
-        freeze(study, results_store.folder(directory, log.campaign))
+        freeze(study, campaign_files.folder(directory, log.campaign))
     # first, since a campaign without conditions is read as one of an older netlab
-    results_store.write_conditions(directory, log.campaign, conditions)
+    campaign_files.write_conditions(directory, log.campaign, conditions)
     # hosts that are not measured now stay as before; of several links of a host one may tell
     texts = dict(log.contradictions)
     for host in {host: None for path in facts.values() for host in path}:
         found = (contradiction(study, host, path[host]) for path in facts.values() if host in path)
         texts[host] = next(filter(None, found), "")
     log = replace(log, contradictions={host: text for host, text in texts.items() if text})
-    results_store.write_log(directory, log)
+    campaign_files.write_log(directory, log)
     asked = (v for v in visits(study) if v.outer == outer and v.link in facts)
     kept = store.valid_runs(log.campaign, records) & {
         run.run_id for visit in asked for run in visit.runs

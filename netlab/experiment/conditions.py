@@ -12,9 +12,10 @@ from netlab import core
 from netlab.errors import NetlabError
 from netlab.files.bounded_json import parse_json
 from netlab.lab.lab import Lab
-from netlab.results import store as results_store
+from netlab.results import campaign_files
+from netlab.results.campaign_files import Conditions
 from netlab.results.columns import SCHEMA_VERSION
-from netlab.results.store import Conditions, Store
+from netlab.results.store import Store
 from netlab.study import Study, load_stored
 from netlab.study.factors import Levels
 from netlab.study.keys import RULE, provenance_key
@@ -148,17 +149,17 @@ def rebuild(directory: Path) -> dict[Path, Conditions | NetlabError]:
     """Write the conditions of campaigns that lost theirs; by file, these or why there are none."""
     made: dict[Path, Conditions | NetlabError] = {}
     before = Conditions()
-    for campaign in results_store.ids(directory):
+    for campaign in campaign_files.ids(directory):
         try:
-            before = results_store.read_conditions(directory, campaign) or before
+            before = campaign_files.read_conditions(directory, campaign) or before
         except NetlabError:
-            file = results_store.conditions_file(directory, campaign)
+            file = campaign_files.conditions_file(directory, campaign)
             try:
                 made[file] = before = rebuilt(directory, campaign, before)
             except NetlabError as error:  # such as a study that is lost as well
                 made[file] = error
             else:
-                results_store.write_conditions(directory, campaign, before)
+                campaign_files.write_conditions(directory, campaign, before)
     return made
 
 
@@ -168,7 +169,7 @@ def rebuilt(directory: Path, campaign: str, before: Conditions) -> Conditions:
     A record names the hosts' facts and settings as it was made; the first of a block are those that
     the campaign began with. Blocks without records stay as in the campaign before.
     """
-    study = load_stored(results_store.study_file(directory, campaign))
+    study = load_stored(campaign_files.study_file(directory, campaign))
     own = Store(directory).made_by(campaign)
     first = own.drop_duplicates("block_id").set_index("block_id")
     stored = own.drop_duplicates("run_id").set_index("run_id")["provenance_key"]

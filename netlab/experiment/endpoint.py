@@ -42,14 +42,8 @@ from netlab.study.factors import path_of_link
 from netlab.tuning.knobs import is_driver_set
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
-from netlab.tuning.session import (
-    AFTERWARDS,
-    SettingsRead,
-    TuningSession,
-    beside_text,
-    reading,
-    settings_read,
-)
+from netlab.tuning.requests import AFTERWARDS, SettingsRead, beside_text, reading, settings_read
+from netlab.tuning.session import TuningSession
 
 # The hosts of a study, over SSH or in a lab, and their addresses on a path.
 

@@ -58,7 +58,8 @@ class Copies:
         if one_machine(facts):
             rate = _measured(next(iter(endpoints.values())))
             return cls(one_MBps=rate if isinstance(rate, float) else None)
-        from netlab.results.store import folder  # loads pandas, which a check does not need
+        # loads pandas, which a check does not need
+        from netlab.results.campaign_files import folder
 
         file = folder(directory, campaign) / FILE if campaign else None
         rates = _read(file) if file else {}

@@ -23,9 +23,10 @@ from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.steadiness import longer
 from netlab.study import UDP, Group, Study, Timing, Udp
 from netlab.study.factors import link_name, path_of_link
-from netlab.study.groups import group_at, sends_datagrams
+from netlab.study.groups import sends_datagrams
 from netlab.study.model import study_at
 from netlab.study.schedule import visits
+from netlab.study.tool_limits import group_at
 from netlab.study.tuning_checks import asked_buffers_B, fixed_buffer_text, moot_knobs
 from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, payload_share, udp_headers_B
 

@@ -14,7 +14,8 @@ from netlab.experiment.display import Display, LinesDisplay
 from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, Tally
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.results.flags import Flag, remedy_of, split_flags
-from netlab.study.schedule import VISIT_S, Visit
+from netlab.study.durations import VISIT_S
+from netlab.study.schedule import Visit
 
 
 def choose() -> Display:

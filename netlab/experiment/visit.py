@@ -24,10 +24,11 @@ from netlab.generators import require
 from netlab.hosts.agent import HostLease
 from netlab.lab.lab import Lab
 from netlab.notebooks.progress import WAITED, announce, note
+from netlab.results.campaign_files import campaign_of
 from netlab.results.columns import TABLES
 from netlab.results.flags import Flag, join_flags, split_flags
 from netlab.results.frames import frame_of, joined
-from netlab.results.store import Store, campaign_of
+from netlab.results.store import Store
 from netlab.study import Study
 from netlab.study.schedule import Run, Visit
 from netlab.tuning.plan import Change

@@ -26,7 +26,7 @@ from netlab.notebooks.progress import announce, listening
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
 from netlab.results.store import Store
-from netlab.study import Study, schedule
+from netlab.study import Study, durations, schedule
 from netlab.units import arrows
 
 
@@ -157,7 +157,7 @@ def _progress(study: Study, visit: schedule.Visit) -> Iterator[Callable[[RunDone
     if listening():
         yield lambda run: announce(run.text)
         return
-    each_s = [schedule.run_s(study, run) for run in visit.runs]
+    each_s = [durations.run_s(study, run) for run in visit.runs]
     with Progress(report=False) as progress:
         progress.start(len(visit.runs), 0, 1, sum(each_s) / len(each_s))
         progress.visit(visit)

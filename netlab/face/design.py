@@ -13,7 +13,7 @@ from netlab.experiment.tally import duration
 from netlab.files.tables import Table
 from netlab.study import Group as GroupDesign
 from netlab.study import Study as Design
-from netlab.study import schedule
+from netlab.study import durations, schedule
 from netlab.study.factors import level_text
 
 
@@ -34,7 +34,7 @@ def design_table(design: Design) -> Table:
         + ("MTU as found" if level.mtus_B is None else f"{', '.join(map(str, level.mtus_B))} B")
         for level in design.tunings
     )
-    took_s = schedule.measuring_s(design, todo)
+    took_s = durations.measuring_s(design, todo)
     time = f"{took_s:.1f} s" if took_s < 10 else duration(took_s)
     rounds, precision = counted(design.max_rounds, "round"), design.precision
     if precision is not None:
@@ -92,7 +92,7 @@ def planned_runs(design: Design) -> pd.DataFrame:
             "round": run.round,
             "seconds": math.nan
             if run.group.records is not None
-            else schedule.measuring_s(design, (run,)),
+            else durations.measuring_s(design, (run,)),
         }
         for visit in schedule.visits(design)
         for run in visit.runs

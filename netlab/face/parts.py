@@ -18,7 +18,7 @@ from netlab.results.flags import meaning_of, remedy_of, split_flags
 from netlab.study import Group as GroupDesign
 from netlab.study import Study
 from netlab.tuning.knobs import Knob
-from netlab.tuning.plan import plan_html, plan_text
+from netlab.tuning.plan_text import plan_html, plan_text
 from netlab.units import arrows
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from netlab.errors import check
 from netlab.face.parts import Run
 from netlab.files import paths
 from netlab.files.tables import Sentence
-from netlab.results.store import Store, named_campaign, study_file
+from netlab.results.campaign_files import named_campaign, study_file
+from netlab.results.store import Store
 from netlab.study import QUICK, Study
 from netlab.study.factors import level_text
 

@@ -19,7 +19,7 @@ from netlab.files import paths
 from netlab.files.writing import write_text
 from netlab.study import Study as Design
 from netlab.study import load
-from netlab.study.file import short_text
+from netlab.study.frozen import short_text
 
 if TYPE_CHECKING:
     from netlab.face.block import MeasuredBlock

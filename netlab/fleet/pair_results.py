@@ -6,7 +6,7 @@ import pandas as pd
 
 from netlab.errors import NetlabError
 from netlab.fleet.plan import FleetPlan, pair_id
-from netlab.results import store as results_store
+from netlab.results import campaign_files
 from netlab.results.conditions import left_out
 from netlab.results.store import Store
 
@@ -30,5 +30,5 @@ def fleet_left_out(plan: FleetPlan) -> tuple[str, ...]:
     return tuple(
         f"{pair}: {other}"
         for pair, store in stores
-        for other in left_out(store, results_store.latest(store.directory))
+        for other in left_out(store, campaign_files.latest(store.directory))
     )

@@ -19,8 +19,9 @@ from netlab.fleet.inventory import FleetHost, Inventory
 from netlab.fleet.pair_study import PairEnds, check_template
 from netlab.fleet.pairs import Pair
 from netlab.study import Study, load_stored
-from netlab.study.file import freeze, frozen_text
-from netlab.study.schedule import rounds, run_s
+from netlab.study.durations import run_s
+from netlab.study.frozen import freeze, frozen_text
+from netlab.study.schedule import rounds
 
 FOLDER = "fleet"
 FORMAT = 1

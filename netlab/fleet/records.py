@@ -22,7 +22,7 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.compare import FIGURES, SAME_WITHIN_PERCENT, Asked, compare_pairs
 from netlab.errors import BadInput, NetlabError, check, require
-from netlab.results import store as results_store
+from netlab.results import campaign_files
 from netlab.results.store import Store
 
 STORE_KEYS = ("study", "source", "sender", "receiver")
@@ -73,7 +73,7 @@ class Stores:
         """Runs that count in campaigns of each store: store, name and id of the campaign, runs."""
         count, names = 0, set()
         for store in self.stores:
-            ids: list[str | None] = [*results_store.ids(store.directory)] or [None]
+            ids: list[str | None] = [*campaign_files.ids(store.directory)] or [None]
             for name in campaigns:
                 campaign = {FIRST: ids[0], LATEST: ids[-1]}.get(name, name)
                 if campaign not in ids:
@@ -149,7 +149,7 @@ class Stores:
         wanted = [*COMPARED, "campaign", "round", "goodput_MBps", "flags", "part", "run_id"]
         frames = []
         for store, name, campaign, runs in self._runs(study, (a, b) if of_campaigns else (LATEST,)):
-            level, half_percent = _asked(results_store.study_file(store.directory, campaign))
+            level, half_percent = _asked(campaign_files.study_file(store.directory, campaign))
             value = name if of_campaigns else runs[by].astype(str)
             runs = runs[wanted].assign(value=value, level=level, half_percent=half_percent)
             frames.append(runs[runs["value"].isin((a, b))])

@@ -22,7 +22,7 @@ from netlab.hosts.host import FACTS_S, SILENCE_S, Host
 from netlab.outputs.iperf_text import Iperf2Run
 from netlab.outputs.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format
-from netlab.study.groups import Limits
+from netlab.study.tool_limits import Limits
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from netlab.files import paths
 from netlab.imports.into_store import below, import_files
 from netlab.imports.rows import Facts
 from netlab.results.store import Store
-from netlab.study.file import write_study
+from netlab.study.implied import write_study
 
 
 def import_results(

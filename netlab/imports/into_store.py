@@ -25,9 +25,10 @@ from netlab.imports.rows import (
     row_of,
 )
 from netlab.outputs.records import Record
+from netlab.results.campaign_files import IMPORTED
 from netlab.results.columns import INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
-from netlab.results.store import IMPORTED, Store
+from netlab.results.store import Store
 
 
 @dataclass(frozen=True)

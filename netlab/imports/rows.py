@@ -20,9 +20,9 @@ from netlab.files.bounded_json import parse_json
 from netlab.imports.facts import check_facts, moment_of
 from netlab.imports.formats import ReadFile
 from netlab.outputs.records import MAX_COUNT, Datagrams, Record, sum_of
+from netlab.results.campaign_files import IMPORTED
 from netlab.results.columns import SCHEMA_VERSION
 from netlab.results.flags import Flag, join_flags
-from netlab.results.store import IMPORTED
 from netlab.units import datagram_share, payload_share
 from netlab.version import version
 

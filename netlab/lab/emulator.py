@@ -26,7 +26,7 @@ from netlab.lab import namespaces
 from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import inside, tool
 from netlab.study import Emulator, LabLink
-from netlab.study.hosts import DISCIPLINE_MS
+from netlab.study.links import DISCIPLINE_MS
 from netlab.units import ETHERNET_HEADER_B, GIB
 
 TUN = "/dev/net/tun"

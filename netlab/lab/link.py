@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from netlab.bus import pci_x_efficiency
 from netlab.lab.namespaces import inside, ip, tc, tool, tool_json
 from netlab.study import LabLink
-from netlab.study.hosts import MOST_QUEUES
+from netlab.study.links import MOST_QUEUES
 from netlab.units import ETHERNET_HEADER_B
 
 # Queues of a lab link, distributed among the CPUs.

@@ -22,7 +22,7 @@ from netlab.longpath.slow_start import after_slow_start
 from netlab.results.store import Store
 from netlab.study import QUICK
 from netlab.study.factors import crossed, levels_json, levels_text
-from netlab.study.hosts import LabLink
+from netlab.study.links import LabLink
 from netlab.study.model import factors_of
 
 HOST_FACTORS = ("txqueuelen", "memory", "windows")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netlab.study.flows import BOTH, FIRST, SECOND, PlannedFlow, each, has_spans
-from netlab.study.hosts import LabLink
+from netlab.study.links import LabLink
 
 
 @dataclass(frozen=True)

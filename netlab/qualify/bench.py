@@ -21,11 +21,12 @@ from netlab.errors import BadInput, NetlabError, check
 from netlab.generators.tools import TOOLS, missing
 from netlab.lab.link import queue_a_cpu
 from netlab.lab.topology import lab_pair
-from netlab.results.store import ids, read_log
+from netlab.results.campaign_files import ids, read_log
 from netlab.study import OWN as NETLAB
 from netlab.study import Study
-from netlab.study.factors import Engine, Receive, Send
-from netlab.study.groups import TOOL_LIMITS, sends_datagrams
+from netlab.study.groups import sends_datagrams
+from netlab.study.run_options import Engine, Receive, Send
+from netlab.study.tool_limits import TOOL_LIMITS
 from netlab.units import KIB, MIB, size
 
 GENSINK, PLAIN = "gensink", "plain"

@@ -25,7 +25,7 @@ from netlab.qualify.bench_ratios import (
 )
 from netlab.results.store import Store
 from netlab.study import Study
-from netlab.study.groups import TOOL_LIMITS
+from netlab.study.tool_limits import TOOL_LIMITS
 
 _HEADS = {
     "mtu_B": "MTU",

@@ -38,7 +38,7 @@ from netlab.report.gate import METHOD
 from netlab.report.page import TEMPLATES, TITLES, UNCREDITED, Credit, Page, free
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.columns import TABLES as RESULT_TABLES
-from netlab.results.frames import write_atomically, write_batches, write_derived
+from netlab.results.parquet import write_atomically, write_batches, write_derived
 from netlab.results.store import Store
 from netlab.study.schedule import slug
 from netlab.units import arrows

@@ -16,9 +16,10 @@ from netlab.analysis.trust import Concern, counted
 from netlab.files.tables import Table
 from netlab.report import flags
 from netlab.report.page import PAGES, Page, Section, page, template
+from netlab.results.campaign_files import IMPORTED, read_conditions, read_log
 from netlab.results.conditions import LeftOut, left_out
 from netlab.results.flags import counted_flags
-from netlab.results.store import IMPORTED, Store, read_conditions, read_log
+from netlab.results.store import Store
 
 # The quality gate as readers see it: a banner, and the box that says how far to trust a report.
 

@@ -56,9 +56,9 @@ from netlab.report.page import (
 )
 from netlab.report.pages import calibration_pages, measured_pages, run_pages, write_records
 from netlab.report.render import PageWriter, copy_plain, render
-from netlab.results.store import latest, study_file
+from netlab.results.campaign_files import latest, study_file
 from netlab.study import QUICK, Study, load
-from netlab.study.published import SUFFIX, ReportPages, is_own, report_notebooks
+from netlab.study.report_pages import SUFFIX, ReportPages, is_own, report_notebooks
 from netlab.study.schedule import rounds, slug
 from netlab.version import version
 

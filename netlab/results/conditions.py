@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import NetlabError
-from netlab.results import store as results_store
-from netlab.results.store import Conditions, Store, campaign_of
+from netlab.results import campaign_files
+from netlab.results.campaign_files import Conditions, campaign_of
+from netlab.results.store import Store
 
 WORDS = {
     "net.ipv4.tcp_congestion_control": "congestion control",
@@ -145,11 +146,11 @@ def left_out(store: Store, campaign: str | None) -> tuple[LeftOut, ...]:
 
     Made under other conditions, or in cells that its study does not have.
     """
-    now = results_store.read_conditions(store.directory, campaign)
+    now = campaign_files.read_conditions(store.directory, campaign)
     if now is None:
         return ()
     records = store.records(campaign=campaign, only=("provenance_key", "block_id"))
-    records = records[~records["part"].str.startswith(results_store.IMPORTED)]
+    records = records[~records["part"].str.startswith(campaign_files.IMPORTED)]
     wanted = now.planned(records["run_id"])
     cell = records["run_id"].str.replace("@[^@]*$", "", regex=True)
     # a search has runs of its own, in a cell that may have other conditions now
@@ -184,7 +185,7 @@ def _of_settings(difference: Callable[[], str]) -> str:
 def of_another(directory: Path, campaign: str, now: Conditions) -> str:
     """Differences of another campaign's conditions, in words."""
     try:
-        before = results_store.read_conditions(directory, campaign or None)
+        before = campaign_files.read_conditions(directory, campaign or None)
     except NetlabError:
         return "unknown (its conditions.json is lost)"
     if before is None:

@@ -23,7 +23,8 @@ from netlab.errors import NetlabError
 from netlab.files.bounded_json import parse_json
 from netlab.files.user_cache import Entries, cache_directory, key_of
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
-from netlab.results.frames import frame_of, frame_of_table, table_of
+from netlab.results.frames import frame_of
+from netlab.results.parquet import frame_of_table, table_of
 from netlab.version import version
 
 FOLDER = "netlab-results"

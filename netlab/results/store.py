@@ -2,263 +2,50 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
-import json
-import os
 import re
 import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from itertools import chain, count, filterfalse
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import filterfalse
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow
 import pyarrow.compute
-from pydantic import TypeAdapter
 
-from netlab.errors import BadInput, NetlabError, printable, why
-from netlab.files import paths
-from netlab.files.bounded_json import read_json
-from netlab.files.writing import write_text
+from netlab.errors import NetlabError, printable
 from netlab.results import index
+from netlab.results.campaign_files import (
+    CAMPAIGN_ID,
+    FOLDER,
+    IMPORTED,
+    age_of,
+    campaign_of,
+    folder,
+    ids,
+    latest,
+    read_conditions,
+    read_log,
+)
 from netlab.results.columns import TABLES, Column
 from netlab.results.flags import BROKEN
-from netlab.results.frames import (
+from netlab.results.frames import frame_of
+from netlab.results.index import COUNTING, INDEXED
+from netlab.results.parquet import (
     FEW_FILES,
     DamagedFile,
-    frame_of,
     frame_of_parts,
     raw,
     raw_files,
     set_aside,
     write_atomically,
 )
-from netlab.results.index import COUNTING, INDEXED
 
-# Campaigns: each measures one study under one provenance; a later one supersedes, never deletes.
-#
-# A directory of results holds one folder a campaign, ``campaigns/<id>/``, with the study as it was
-# measured (``study.yml``), ``campaign.json``, and the conditions of its runs (``conditions.json``).
-# The id is the UTC time of its start. A record counts in a campaign exactly if it was made under
-# the conditions that the campaign has for its cell, whichever campaign it was made in.
-
-FOLDER, CONDITIONS = "campaigns", "conditions.json"
-CAMPAIGN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 _AGAIN = re.compile(r"@r\d+~(\d+)$")
 """End of the name of a part of a visit that was made again."""
-
-
-@dataclass(frozen=True)
-class CampaignLog:
-    """Record of a campaign besides its runs."""
-
-    campaign: str
-    key: str
-    started_at: str
-    study: str
-    study_digest: str
-    version: str
-    adopted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Records of earlier campaigns that count, by part; of a campaign without conditions."""
-    rule: Literal["campaign", "conditions"] = "campaign"
-    """Records count by campaign, as of an older netlab, or by their conditions."""
-    looks: tuple[dict, ...] = ()
-    contradictions: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """Conditions under which the records of a campaign's runs count."""
-
-    contexts: Mapping[str, dict] = field(default_factory=dict)
-    """Of each block whose hosts were asked: versions, machines and settings found."""
-    keys: Mapping[str, str] = field(default_factory=dict)
-    """Provenance key of each cell of these blocks."""
-    trials: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By the key of a cell, the runs that a search planned in it, with the key of each."""
-
-    def every_key(self) -> set[str]:
-        """Keys that a record has to have to count."""
-        return {*self.keys.values(), *(key for of in self.trials.values() for key in of.values())}
-
-    def planned(self, run_ids: pd.Series) -> pd.Series:
-        """The key that each run has to have; missing for a run that is not planned."""
-        of_trials: dict[str, str] = {}
-        for cell_key in self.keys.values():
-            of_trials |= self.trials.get(cell_key, {})
-        wanted = [of_trials.get(run) or self.keys.get(run.rpartition("@")[0]) for run in run_ids]
-        return pd.Series(wanted, run_ids.index, dtype="string")
-
-
-_LOG = TypeAdapter(CampaignLog)
-_CONDITIONS = TypeAdapter(Conditions)
-
-
-def folder(directory: Path, campaign: str) -> Path:
-    """Folder of a campaign below a directory of results."""
-    return directory / FOLDER / campaign
-
-
-def study_file(directory: Path, campaign: str | None = None) -> Path:
-    """The study as a campaign (the latest one) measured it; also where older versions stored it."""
-    last = campaign or latest(directory)
-    return directory / "study.yml" if last is None else folder(directory, last) / "study.yml"
-
-
-def ids(directory: Path) -> list[str]:
-    """Ids of the campaigns in a directory of results, oldest first."""
-    files = (directory / FOLDER).glob("*/campaign.json")
-    return sorted((p.parent.name for p in files if CAMPAIGN_ID.fullmatch(p.parent.name)), key=_age)
-
-
-def _age(campaign: str) -> tuple[str, int]:
-    stamp, _, number = campaign.partition("-")
-    return stamp, int(number or 0)
-
-
-def latest(directory: Path) -> str | None:
-    """Id of the campaign that started last; None without one."""
-    campaigns = ids(directory)
-    return campaigns[-1] if campaigns else None
-
-
-def new_id(directory: Path, now: datetime) -> str:
-    """An id that no campaign of the directory has, later than all of them."""
-    stamp, before = f"{now:%Y%m%dT%H%M%SZ}", latest(directory)
-    if before is None or _age(before) < (stamp, 0):
-        return stamp
-    stamp, number = _age(before)  # the clock was set back, or two start within a second
-    return f"{stamp}-{number + 1}"
-
-
-def read_log(directory: Path, campaign: str) -> CampaignLog:
-    """Read ``campaign.json``."""
-    path = folder(directory, campaign) / "campaign.json"
-    try:
-        return _LOG.validate_python(read_json(path))
-    except (OSError, ValueError) as error:
-        reason = f"{printable(str(path))} cannot be read as a campaign: {why(error)[:300]}"
-        raise NetlabError(reason, code="E-RESULTS-011") from None
-
-
-def write_log(directory: Path, log: CampaignLog) -> None:
-    """Write ``campaign.json``, atomically."""
-    path = folder(directory, log.campaign) / "campaign.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(vars(log), indent=1) + "\n")
-
-
-def conditions_file(directory: Path, campaign: str) -> Path:
-    return folder(directory, campaign) / CONDITIONS
-
-
-def read_conditions(directory: Path, campaign: str | None) -> Conditions | None:
-    """Conditions of a campaign; None of one that an older netlab measured."""
-    if campaign is None or not (folder(directory, campaign) / "campaign.json").is_file():
-        return None
-    path, remedy = conditions_file(directory, campaign), "`netlab results repair` makes it again"
-    if not path.exists():
-        if read_log(directory, campaign).rule == "campaign":
-            return None
-        reason = f"{printable(str(path))} is missing; {remedy} from the records"
-        raise NetlabError(reason, code="E-RESULTS-026")
-    try:
-        content = read_json(path)
-        if not {"contexts", "keys"} <= content.keys():
-            raise ValueError("has no contexts or no keys")
-        return _CONDITIONS.validate_python(content)
-    except (OSError, ValueError) as error:
-        reason = f"{printable(str(path))} cannot be read as conditions: {why(error)[:300]}"
-        raise NetlabError(f"{reason}; {remedy} from the records", code="E-RESULTS-025") from None
-
-
-def write_conditions(directory: Path, campaign: str, conditions: Conditions) -> None:
-    """Write ``conditions.json``, atomically."""
-    path = conditions_file(directory, campaign)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(vars(conditions), sort_keys=True) + "\n")
-
-
-def part_name(campaign: str, visit_id: str, taken: Iterable[str]) -> str:
-    """Name of a new part of the store: campaign and visit, numbered where it is visited again."""
-    base, used = f"{campaign}~{visit_id}", set(taken)
-    names = chain((base,), (f"{base}~{number}" for number in count(2)))
-    return next(name for name in names if name not in used)
-
-
-def campaign_of(part: str) -> str:
-    """Id of the campaign that wrote a part; empty for imported and older parts."""
-    head, separator, _ = part.partition("~")
-    return head if separator else ""
-
-
-def measured_directory(study: str) -> Path:
-    """Directory of the results of a study or of its short form, by its name: the one measured last.
-
-    That of the study if neither was measured.
-    """
-    return _directories(study)[0]
-
-
-def _directories(study: str) -> list[Path]:
-    """Directories of the results of a study and of its short form, the one measured last first."""
-    forms = (study,) if study.endswith(paths.QUICK) else (study, study + paths.QUICK)
-    return sorted(map(paths.results_dir, forms), key=_measured_at, reverse=True)
-
-
-def names_here() -> str:
-    """Clause of a message that names the directory of results, and those that are there."""
-    root = paths.results_root()
-    names = sorted(place.name for place in root.glob("*/") if study_file(place).is_file())
-    return f"; {root} has " + (f"results of {', '.join(names)}" if names else "no results")
-
-
-def named_campaign(given: str | Path, results: Path | None = None) -> tuple[Path, str] | None:
-    """Directory and id of ``RESULTS@CAMPAIGN``, or of the path of a study that a campaign stored.
-
-    A campaign of a study's name is sought in `results`, if they are given; else in those of the
-    study and of its short form. None of any other name or path, which is not that of one campaign.
-    """
-    path = paths.given_path(given)
-    if path.is_file():
-        path = path.resolve()
-        directory = path.parents[2] if len(path.parents) > 2 else path.parent
-        stored = path == folder(directory, path.parent.name) / "study.yml"
-        return (directory, path.parent.name) if stored else None
-    place, at, campaign = str(given).rpartition("@")
-    if not (at and place) or path.exists() or paths.results_dir(str(given)).is_dir():
-        return None
-    by_name = "/" not in place
-    searched = [*_directories(place), paths.example(place)] if by_name else []
-    searched = [results] if by_name and results else [*searched, paths.given_path(place)]
-    campaigns = {one: ids(one) for one in searched}
-    for directory in (one for one, known in campaigns.items() if campaign in known):
-        if by_name and results:
-            study = read_log(directory, campaign).study
-            return (directory, campaign) if study in (place, place + paths.QUICK) else None
-        return directory, campaign
-    for directory, known in campaigns.items():
-        if known or (directory / "runs").is_dir():
-            text = f"no such campaign; there are {', '.join(known) or 'none'}"
-            where = str(directory)
-            raise BadInput(text, where=where, key="campaign", value=campaign, code="E-RESULTS-029")
-    return None
-
-
-def _measured_at(directory: Path) -> float:
-    """Time of the last change of a directory of results, s since the epoch; 0 without one."""
-    files = [study_file(directory), *directory.glob("runs/*.parquet")]
-    return max((file.stat().st_mtime for file in files if file.is_file()), default=0.0)
-
-
-IMPORTED = "imported@"
-"""Start of the names of parts that were imported: they belong to no campaign and always count."""
 
 
 class Damaged(UserWarning):
@@ -569,7 +356,7 @@ def _begun(part: str) -> tuple[str, int, int]:
     campaign, number = campaign_of(part), _AGAIN.search(part)
     if not CAMPAIGN_ID.fullmatch(campaign):
         return "", 0, 0
-    return *_age(campaign), int(number[1]) if number else 1
+    return *age_of(campaign), int(number[1]) if number else 1
 
 
 def _places(records: pd.DataFrame) -> pd.MultiIndex:
@@ -589,27 +376,8 @@ def _that_count(records: pd.DataFrame) -> pd.DataFrame:
     return counting.sort_values("order", ignore_index=True)
 
 
-# Campaigns of a directory of results: list, describe, and remove what is superseded.
-
-NOTEBOOKS = "notebooks"
-_PART_FILE = re.compile(r"(.*?)(?:\.parquet|(?:\.failed)?\.ipynb)")
 OLDER, IMPORTS = "older", "imported"
 """In place of a campaign: parts of an older netlab, and imported parts."""
-
-
-@dataclass(frozen=True)
-class CampaignSummary:
-    """Files of one campaign in a directory."""
-
-    campaign: str
-    started_at: str
-    study: str
-    study_digest: str
-    runs: int
-    valid: int
-    superseded: int
-    size_B: int
-    log: CampaignLog | None = None
 
 
 def origin(part: str) -> str:
@@ -617,155 +385,3 @@ def origin(part: str) -> str:
     if part.startswith(IMPORTED):
         return IMPORTS
     return campaign_of(part) or OLDER
-
-
-def summaries(directory: Path) -> list[CampaignSummary]:
-    """Every campaign of a directory, oldest first; parts without one before them."""
-    store = _store(directory)
-    records = store.records(only=COUNTING)
-    # counted by part: selecting the records of each campaign would take milliseconds for each
-    codes, names = pd.factorize(records["part"])
-    parts = list(map(str, names))
-    every = (np.ones(len(records)), records["flags"].fillna("") == "", records["superseded"])
-    counts = np.array([np.bincount(codes, mask, len(parts)) for mask in every], int).T
-    by_origin: dict[str, list[int]] = {}
-    for number, part in enumerate(parts):
-        by_origin.setdefault(origin(part), []).append(number)
-    sizes_B, campaigns = _sizes_B(store), ids(directory)
-    sources = [name for name in (OLDER, IMPORTS) if name in by_origin]
-    lost = sorted(by_origin.keys() - {OLDER, IMPORTS, *campaigns})
-    found = []
-    for name in [*sources, *lost, *campaigns]:
-        own = by_origin.get(name, [])
-        found.append(
-            _summary(store, name, [parts[n] for n in own], counts[own].sum(axis=0), sizes_B)
-        )
-    return found
-
-
-def _sizes_B(store: Store) -> dict[str, int]:
-    """Size of the files of each part: one pass over each directory, as parts are many."""
-    sizes_B: dict[str, int] = {}
-    for folder in (*TABLES, NOTEBOOKS):
-        if (place := store.directory / folder).is_dir():
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    name = _PART_FILE.fullmatch(entry.name)
-                    if name and entry.is_file():
-                        sizes_B[name[1]] = sizes_B.get(name[1], 0) + entry.stat().st_size
-    return sizes_B
-
-
-def _summary(
-    store: Store, campaign: str, parts: list[str], counts: np.ndarray, sizes_B: Mapping[str, int]
-) -> CampaignSummary:
-    """Summary of a campaign by its parts, and its numbers of runs, valid and superseded ones."""
-    logged, log = folder(store.directory, campaign), None
-    if (logged / "campaign.json").is_file():
-        log = read_log(store.directory, campaign)
-        texts = {name: getattr(log, name) for name in ("study", "study_digest", "started_at")}
-    else:
-        names = ("study", "study_digest")
-        of = store._parts("runs", parts, (*names, "started_at"))
-        first = of["started_at"].min()
-        texts = {name: ", ".join(map(str, of[name].dropna().unique())) for name in names}
-        texts["started_at"] = "" if pd.isna(first) else first.isoformat(timespec="seconds")
-    files = [file for file in logged.glob("*") if file.is_file()]
-    runs, valid, superseded = map(int, counts)
-    return CampaignSummary(
-        campaign=campaign,
-        **texts,
-        runs=runs,
-        valid=valid,
-        superseded=superseded,
-        size_B=sum(file.stat().st_size for file in files)
-        + sum(sizes_B.get(part, 0) for part in parts),
-        log=log,
-    )
-
-
-def summary(directory: Path, campaign: str) -> CampaignSummary:
-    """One campaign of a directory."""
-    by_name = {one.campaign: one for one in summaries(directory)}
-    if campaign not in by_name:
-        reason, where = f"no such campaign; there are {', '.join(by_name)}", str(directory)
-        raise BadInput(reason, where=where, key="campaign", value=campaign, code="E-RESULTS-021")
-    return by_name[campaign]
-
-
-def part_files(store: Store, part: str) -> Iterator[Path]:
-    """Files of a part that exist: its tables and the notebook of its visit."""
-    candidates = [store.directory / table / f"{part}.parquet" for table in TABLES]
-    notebooks = store.directory / NOTEBOOKS
-    candidates += [notebooks / f"{part}.ipynb", notebooks / f"{part}.failed.ipynb"]
-    yield from (path for path in candidates if path.is_file())
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """Plan of the files that :func:`prune` removes."""
-
-    directory: Path
-    parts: tuple[str, ...]
-    records: int
-    kept: int
-    files: tuple[Path, ...]
-    folders: tuple[Path, ...]
-
-    @property
-    def size_B(self) -> int:
-        """Bytes of the files."""
-        return sum(file.stat().st_size for file in self.files)
-
-
-def planned(directory: Path) -> Pruning:
-    """Find the superseded records of a directory that can be removed.
-
-    A part goes if none of its records counts; the file of one that counts is never written anew.
-    The log and study of a campaign go with its last part, those of the latest campaign never.
-    """
-    store = _store(directory)
-    records = store.records()
-    stays = records.groupby("part")["superseded"].all()
-    parts = tuple(sorted(stays.index[stays]))
-    gone = records["part"].isin(parts)
-    left = {origin(part) for part in records.loc[~gone, "part"]}
-    last = latest(directory)
-    emptied = [
-        folder(directory, one)
-        for one in ids(directory)
-        if one != last and one not in left and any(origin(part) == one for part in parts)
-    ]
-    files = [file for part in parts for file in part_files(store, part)]
-    files += [file for place in emptied for file in sorted(place.iterdir()) if file.is_file()]
-    return Pruning(
-        directory=directory,
-        parts=parts,
-        records=int(gone.sum()),
-        kept=int((records["superseded"] & ~gone).sum()),
-        files=tuple(files),
-        folders=tuple(emptied),
-    )
-
-
-def prune(found: Pruning) -> None:
-    """Remove the files of a plan; run tables last, so that a record never lacks its samples."""
-    if planned(found.directory) != found:
-        reason = f"{found.directory} changed meanwhile; no file was removed"
-        raise NetlabError(reason, code="E-RESULTS-022")
-    try:
-        for file in sorted(found.files, key=lambda path: path.parent.name == "runs"):
-            file.unlink()
-    except OSError as error:
-        reason = f"cannot remove {error.filename}: {error.strerror}"
-        raise NetlabError(reason, code="E-RESULTS-023") from None
-    for place in found.folders:
-        with contextlib.suppress(OSError):  # holds a file that netlab did not write
-            place.rmdir()
-
-
-def _store(directory: Path) -> Store:
-    store = Store(directory)
-    if not store.parts() and not ids(directory):
-        raise BadInput("holds no results", where=str(directory), code="E-RESULTS-020")
-    return store

@@ -4,13 +4,17 @@ Frozen models; every mistake in a file is a :class:`~netlab.errors.BadInput` tha
 file, the key and the value.
 """
 
-from netlab.study.base import QUICK, Noise, is_name, slug
+from netlab.study.base import QUICK, is_name, slug
 from netlab.study.design import Study
-from netlab.study.factors import Latency, Policy, Socket, Udp
 from netlab.study.file import load, load_stored
-from netlab.study.groups import OWN, UDP, Group, Timing
-from netlab.study.hosts import Emulator, LabLink, StudyHost
-from netlab.study.tunings import Stack, TuningLevel
+from netlab.study.groups import UDP, Group, Timing
+from netlab.study.hosts import StudyHost
+from netlab.study.links import Emulator, LabLink
+from netlab.study.noise import Noise
+from netlab.study.run_options import Latency, Policy, Socket, Udp
+from netlab.study.stacks import Stack
+from netlab.study.tool_limits import OWN
+from netlab.study.tunings import TuningLevel
 
 __all__ = [
     "OWN",

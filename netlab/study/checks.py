@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 
-from netlab.study.base import MAX_NAME, MAX_RUNS, QUICK, ROUNDS, refuse, slug, tried
+from netlab.study.base import MAX_NAME, MAX_RUNS, QUICK, ROUNDS, slug
 from netlab.study.factor_checks import check_factors
 from netlab.study.groups import Group
-from netlab.study.hosts import Path
+from netlab.study.links import Path
 from netlab.study.model import StudyFields, study_at
 from netlab.study.run_checks import check_forced_loss, check_link, check_run
+from netlab.study.several_mistakes import refuse, tried
 from netlab.study.tuning_checks import check_congestions, check_moot, check_tunings
 
 

@@ -25,7 +25,7 @@ class Study(StudyFields, title="A study"):
         """SHA-256 of the study's content, independent of layout and comments of the file.
 
         It covers the knobs and values of every tuning the hosts take, wherever it is defined. The
-        copy beside results, :func:`netlab.study.file.freeze`, has the digest of its study.
+        copy beside results, :func:`netlab.study.frozen.freeze`, has the digest of its study.
         """
         content = self.model_dump(mode="json", exclude={"profiles", "published", "report"})
         content["quick"] = None  # another study, named for this one

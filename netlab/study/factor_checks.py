@@ -26,9 +26,10 @@ from netlab.study.factors import (
     same,
 )
 from netlab.study.flows import has_rtt
-from netlab.study.groups import FILL_PACKET, Group, group_at
+from netlab.study.groups import FILL_PACKET, Group
 from netlab.study.model import StudyFields, combinations, factors_of, study_at
 from netlab.study.run_checks import check_forced_loss, check_link, check_run
+from netlab.study.tool_limits import group_at
 
 
 def check_factors(study: StudyFields) -> None:

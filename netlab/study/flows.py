@@ -12,7 +12,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from netlab.study.base import Name, Sparse, StackName
 from netlab.study.factors import PacingLevel
-from netlab.study.hosts import Milliseconds
+from netlab.study.links import Milliseconds
 from netlab.tuning.knobs import key
 
 MOST = 8

@@ -10,9 +10,6 @@ from netlab.study.design import Study
 from netlab.study.groups import DRAIN_S, sends_datagrams
 from netlab.study.schedule import Run, Visit
 
-# Fields by their names in a study, `*` for all below. A field is in the key if a record that was
-# made with another value of it may have another figure or another flag.
-
 _KNOBS = ("tunings.knobs", "profiles.knobs")
 _EACH_KNOB = tuple(f"{knobs}{way}" for knobs in _KNOBS for way in ("", ".first_supported.knobs"))
 

@@ -10,38 +10,19 @@ from pydantic import field_validator
 
 from netlab.errors import BadInput
 from netlab.study import flows
-from netlab.study.base import (
-    ROUNDS,
-    Congestion,
-    Listed,
-    Model,
-    Name,
-    Noise,
-    Precision,
-    StackName,
-    Streams,
-    controls,
-)
+from netlab.study.base import ROUNDS, Congestion, Listed, Model, Name, StackName, Streams, controls
 from netlab.study.factors import (
     OF_POLICY,
     OF_SOCKET,
     OF_STUDY,
     OF_UDP,
     Combination,
-    Engine,
     Excluded,
     Factors,
-    Latency,
     Level,
     Levels,
     OuterLevel,
-    Policy,
-    Receive,
-    Send,
     Several,
-    Socket,
-    Threads,
-    Udp,
     crossed,
     left_out,
     link_levels,
@@ -49,10 +30,17 @@ from netlab.study.factors import (
     path_at,
     path_of_link,
 )
-from netlab.study.groups import OWN, UDP, Group, Timing, group_at
-from netlab.study.hosts import Path, StudyHost
-from netlab.study.published import Published, ReportPages
-from netlab.study.tunings import OwnTuning, Stack, TuningLevel
+from netlab.study.groups import UDP, Group, Timing
+from netlab.study.hosts import StudyHost
+from netlab.study.links import Path
+from netlab.study.noise import Noise
+from netlab.study.precision import Precision
+from netlab.study.published import Published
+from netlab.study.report_pages import ReportPages
+from netlab.study.run_options import Engine, Latency, Policy, Receive, Send, Socket, Threads, Udp
+from netlab.study.stacks import Stack
+from netlab.study.tool_limits import OWN, group_at
+from netlab.study.tunings import OwnTuning, TuningLevel
 from netlab.tuning.knobs import HostSetting, key
 from netlab.tuning.profiles import AS_FOUND, Profile, Tuning, lineage, load_profile
 

@@ -6,9 +6,10 @@ import math
 
 from netlab.study import flows
 from netlab.study.base import is_default
-from netlab.study.factors import Policy, Socket, Udp
-from netlab.study.groups import OWN, UDP, Group, limits_of, refusal, sends_datagrams
+from netlab.study.groups import UDP, Group, sends_datagrams
 from netlab.study.model import StudyFields, study_at
+from netlab.study.run_options import Policy, Socket, Udp
+from netlab.study.tool_limits import OWN, limits_of, refusal
 from netlab.units import IPV4_HEADER_B, UDP_HEADER_B
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netlab.errors import BadInput
-from netlab.study.base import controls, misplaced, tried
+from netlab.study.base import controls, misplaced
 from netlab.study.groups import Group
 from netlab.study.model import StudyFields, own_tunings
-from netlab.study.tunings import KERNEL, KEYS, LINUX, TuningLevel
+from netlab.study.several_mistakes import tried
+from netlab.study.stacks import KERNEL, KEYS, LINUX
+from netlab.study.tunings import TuningLevel
 from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import (
     AS_FOUND,

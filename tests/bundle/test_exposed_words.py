@@ -10,11 +10,11 @@ import synthetic
 from netlab.bundle.publish import publish_sites
 from netlab.bundle.redaction import words_of
 from netlab.files.yaml_file import validated
+from netlab.results.campaign_files import folder
 from netlab.results.columns import RUN_COLUMNS
-from netlab.results.frames import write_atomically
-from netlab.results.store import folder
+from netlab.results.parquet import write_atomically
 from netlab.study import Study
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 
 def over_ssh(*hosts: str) -> Study:

@@ -10,7 +10,7 @@ import synthetic
 from netlab.cli.guard import BELOW_GATE
 from netlab.cli.measuring import exit_code
 from netlab.experiment.campaign import CampaignOutcome
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 BUSY = {"flags": "interference", "message": "foreign CPU load 40 %"}
 FAILED = {"flags": "failed", "message": "no sink", "goodput_MBps": math.nan}

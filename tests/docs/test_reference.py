@@ -19,7 +19,7 @@ from netlab.lab.emulator import MANAGED_PACKETS
 from netlab.results.columns import TABLES
 from netlab.results.flags import Flag
 from netlab.results.flags import as_markdown as flags_as_markdown
-from netlab.study.file import as_markdown
+from netlab.study.schema import as_markdown
 from netlab.tuning.exact import markdown
 from netlab.tuning.knobs import HOSTWIDE, NAMES
 from netlab.tuning.profiles import profile_names

@@ -16,7 +16,7 @@ from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.report.explore import explore
 from netlab.report.site import ExecutedNotebook, SiteContent, build_site
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 RUNS = "runs-linux64-to-linux64.html"

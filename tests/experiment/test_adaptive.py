@@ -11,7 +11,8 @@ from openlab import OPENLAB
 
 from netlab.experiment.adaptive import look
 from netlab.study import load
-from netlab.study.schedule import VISIT_S, rounds, run_s
+from netlab.study.durations import VISIT_S, run_s
+from netlab.study.schedule import rounds
 
 
 @pytest.fixture(scope="module")

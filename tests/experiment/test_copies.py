@@ -11,7 +11,7 @@ from synthetic import FOREIGN
 
 from netlab.experiment.memory_copy import FILE, Copies
 from netlab.hosts.host import Completed
-from netlab.results.store import folder
+from netlab.results.campaign_files import folder
 from netlab.study import load, schedule
 
 GiB_kB = 1 << 20

@@ -9,7 +9,7 @@ import pytest
 from netlab.errors import HostError
 from netlab.experiment import endpoint as module
 from netlab.experiment.endpoint import Endpoint
-from netlab.tuning.session import AFTERWARDS
+from netlab.tuning.requests import AFTERWARDS
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from netlab.experiment.progress import Progress
 from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, duration
 from netlab.experiment.watcher import RunDone
 from netlab.results.flags import remedy_of
-from netlab.study.schedule import VISIT_S
+from netlab.study.durations import VISIT_S
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.lab.link import queue_a_cpu, sending_masks
-from netlab.study.hosts import MOST_QUEUES
+from netlab.study.links import MOST_QUEUES
 
 
 def cpus_of(mask: str) -> set[int]:

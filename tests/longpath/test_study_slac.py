@@ -8,8 +8,9 @@ from netlab.congestion import bdp_B
 from netlab.files.paths import data_dir
 from netlab.openlab import published
 from netlab.study import Group, Study, load
-from netlab.study.schedule import measuring_s, visits
-from netlab.study.tunings import parse_wad
+from netlab.study.durations import measuring_s
+from netlab.study.schedule import visits
+from netlab.study.wad_conf import parse_wad
 from netlab.tuning.profiles import Profile, load_profile
 
 FILE = data_dir() / "studies" / "slac-2003.yml"

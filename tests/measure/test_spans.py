@@ -19,7 +19,7 @@ from netlab.measure.ledger import Ledger, audit_links, audit_path
 from netlab.measure.record import record, with_fullest_link
 from netlab.measure.spans import Spans
 from netlab.study.flows import PlannedFlow
-from netlab.study.hosts import Emulator, LabLink
+from netlab.study.links import Emulator, LabLink
 
 LOT = ("both", "first", "second")
 SHARE = 1448 / 1514

@@ -11,7 +11,7 @@ from lab_study import lab_study
 
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import inside, tool
-from netlab.results import store as results_store
+from netlab.results import campaign_files
 from netlab.results.store import Store
 from netlab.study import load
 from netlab.tuning.profiles import read_tuning
@@ -114,5 +114,5 @@ def test_every_run_is_in_a_store_and_the_chart_is_drawn(screened):
     found = document(screened)
     store = Store(screened[1] / "effects")
     assert len(store.runs()) == found["runs"] == 2 * len(found["rows"]) == 16
-    assert len(results_store.ids(screened[1] / "effects")) == 1
+    assert len(campaign_files.ids(screened[1] / "effects")) == 1
     assert "tcp_rmem" in (screened[1] / "effects.svg").read_text()

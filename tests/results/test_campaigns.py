@@ -15,20 +15,12 @@ from refusals import refused
 
 from netlab.cli.results import results_group
 from netlab.errors import BadInput, NetlabError
-from netlab.results import store as results_store
+from netlab.results import campaign_files
+from netlab.results.campaign_files import CampaignLog
+from netlab.results.campaign_list import planned, prune, summaries, summary
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
 from netlab.results.frames import frame_of
-from netlab.results.store import (
-    IMPORTS,
-    OLDER,
-    CampaignLog,
-    Damaged,
-    Store,
-    planned,
-    prune,
-    summaries,
-    summary,
-)
+from netlab.results.store import IMPORTS, OLDER, Damaged, Store
 
 VALUES = {"int64": 0, "Int64": 0, "float64": 0.0, "string": "", "bool": False, "boolean": False}
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -57,7 +49,7 @@ def add(store: Store, part: str, *rows: dict) -> None:
 def begin(directory, campaign: str, **adopted: tuple[str, ...]) -> None:
     given = {part.replace("_", "~"): runs for part, runs in adopted.items()}
     log = CampaignLog(campaign, "key", "then", "s", "digest", "0.1.0", adopted=given)
-    results_store.write_log(directory, log)
+    campaign_files.write_log(directory, log)
 
 
 FIRST, SECOND = "20260102T030405Z", "20260102T030406Z"
@@ -127,7 +119,7 @@ def test_a_block_is_read_from_its_own_parts(tmp_path):
 def test_ids_ascend_though_the_clock_is_set_back_and_eleven_are_of_one_second(tmp_path):
     found = []
     for minutes in (0, 0, -60, 1):
-        found.append(results_store.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
+        found.append(campaign_files.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
         begin(tmp_path, found[-1])
     assert found == [
         "20260102T030405Z",
@@ -135,22 +127,22 @@ def test_ids_ascend_though_the_clock_is_set_back_and_eleven_are_of_one_second(tm
         "20260102T030405Z-2",
         "20260102T030505Z",
     ]
-    assert results_store.ids(tmp_path) == found and results_store.latest(tmp_path) == found[-1]
+    assert campaign_files.ids(tmp_path) == found and campaign_files.latest(tmp_path) == found[-1]
     for _ in range(8):
-        begin(tmp_path, results_store.new_id(tmp_path, NOW + timedelta(minutes=1)))
-    assert results_store.latest(tmp_path) == f"{found[-1]}-8"
+        begin(tmp_path, campaign_files.new_id(tmp_path, NOW + timedelta(minutes=1)))
+    assert campaign_files.latest(tmp_path) == f"{found[-1]}-8"
     for _ in range(3):
-        begin(tmp_path, results_store.new_id(tmp_path, NOW))
-    assert results_store.latest(tmp_path) == f"{found[-1]}-11"
+        begin(tmp_path, campaign_files.new_id(tmp_path, NOW))
+    assert campaign_files.latest(tmp_path) == f"{found[-1]}-11"
 
 
 @pytest.mark.parametrize("field", ['"key": 3', '"adopted": {"p": [{}]}', '"looks": [1]', "]"])
 def test_a_damaged_log_is_named(tmp_path, field):
     begin(tmp_path, FIRST)
-    path = results_store.folder(tmp_path, FIRST) / "campaign.json"
+    path = campaign_files.folder(tmp_path, FIRST) / "campaign.json"
     path.write_text(path.read_text().removesuffix("}\n") + f",{field}}}")
     with pytest.raises(NetlabError) as caught:
-        results_store.read_log(tmp_path, FIRST)
+        campaign_files.read_log(tmp_path, FIRST)
     assert caught.value.code == "E-RESULTS-011" and str(path) in str(caught.value)
 
 
@@ -179,7 +171,7 @@ READ_UNDER_A_LIMIT = """
 import resource, sys
 from pathlib import Path
 import pyarrow.parquet
-from netlab.results.frames import DamagedFile, raw
+from netlab.results.parquet import DamagedFile, raw
 path, limit = Path(sys.argv[1]), sys.argv[2]
 if limit == "memory":
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -219,7 +211,7 @@ def test_a_second_damaged_file_does_not_replace_the_first(tmp_path):
 def test_a_file_of_a_later_schema_is_refused_and_stays(tmp_path, monkeypatch):
     store = Store(tmp_path)
     with monkeypatch.context() as later:
-        later.setattr("netlab.results.frames.SCHEMA_VERSION", 99)
+        later.setattr("netlab.results.parquet.SCHEMA_VERSION", 99)
         add(store, "a", run("r", 0))
     with pytest.raises(NetlabError) as caught:
         store.runs()
@@ -265,7 +257,7 @@ def test_only_parts_without_a_record_that_counts_go(store):
     prune(plan)
     assert store.runs().equals(before) and store.intervals().equals(samples)
     assert len(store.runs(superseded=True)) == len(every) - 3
-    assert results_store.ids(store.directory) == [FIRST, SECOND]
+    assert campaign_files.ids(store.directory) == [FIRST, SECOND]
     assert planned(store.directory).files == ()
 
 
@@ -275,8 +267,8 @@ def test_the_latest_campaign_stays_though_it_has_no_run_yet(tmp_path):
     add(store, f"{FIRST}~b@r1", run("r", 0, FIRST))
     begin(tmp_path, SECOND)
     prune(planned(tmp_path))
-    assert results_store.ids(tmp_path) == [SECOND]
-    assert not results_store.folder(tmp_path, FIRST).exists(), "its log goes with its records"
+    assert campaign_files.ids(tmp_path) == [SECOND]
+    assert not campaign_files.folder(tmp_path, FIRST).exists(), "its log goes with its records"
 
 
 def test_an_outdated_plan_removes_no_file(store):

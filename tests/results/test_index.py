@@ -14,11 +14,13 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from netlab.results import index
+from netlab.results import campaign_files, index
 from netlab.results import store as results_store
+from netlab.results.campaign_list import summaries
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
-from netlab.results.frames import FEW_FILES, frame_of, read, write_atomically
-from netlab.results.store import Damaged, Store, summaries
+from netlab.results.frames import frame_of
+from netlab.results.parquet import FEW_FILES, read, write_atomically
+from netlab.results.store import Damaged, Store
 
 PARTS = FEW_FILES + 4
 CAMPAIGN = "20260102T030405Z"
@@ -41,8 +43,8 @@ def file_of(store: Store, part: str) -> Path:
 def written(tmp_path_factory):
     """A store of more parts than are read without an index."""
     store = Store(tmp_path_factory.mktemp("written"))
-    log = results_store.CampaignLog(CAMPAIGN, "key", "then", "s", "digest", "0.1.0")
-    results_store.write_log(store.directory, log)
+    log = campaign_files.CampaignLog(CAMPAIGN, "key", "then", "s", "digest", "0.1.0")
+    campaign_files.write_log(store.directory, log)
     for number, part in enumerate(NAMES):
         runs = frame_of([run(number), run(number + 100)])
         store.write(part, runs, frame_of([], INTERVAL_COLUMNS))
@@ -218,7 +220,7 @@ def test_records_of_one_block_leave_the_index_of_others(store, read_parts):
 LIST = """
 import sys
 from pathlib import Path
-from netlab.results.store import summaries
+from netlab.results.campaign_list import summaries
 for _ in range(5):
     (line,) = summaries(Path(sys.argv[1]))
     print(line.runs, line.valid, line.superseded)

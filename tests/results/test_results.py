@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import NetlabError
-from netlab.results import frames
+from netlab.results import parquet
 from netlab.results.columns import (
     INTERVAL_COLUMNS,
     RUN_COLUMNS,
@@ -24,7 +24,8 @@ from netlab.results.columns import (
     TABLES,
     TRACE_COLUMNS,
 )
-from netlab.results.frames import checked, frame_of, read, write_atomically
+from netlab.results.frames import checked, frame_of
+from netlab.results.parquet import read, write_atomically
 from netlab.results.store import Store
 
 EXAMPLES = {
@@ -221,7 +222,7 @@ def test_a_file_of_version_2_with_other_columns_is_refused(stored, change):
 
 
 @pytest.mark.parametrize(
-    ("bound", "check"), [("MOST_VALUES", frames.raw), ("MOST_TEXT_B", frames.check_texts)]
+    ("bound", "check"), [("MOST_VALUES", parquet.raw), ("MOST_TEXT_B", parquet.check_texts)]
 )
 def test_a_file_that_grows_when_it_is_read_is_refused_before(tmp_path, monkeypatch, bound, check):
     """300 million values are 2 MB of Parquet, and 2 GB of one text are 0.5 MB."""
@@ -229,11 +230,11 @@ def test_a_file_that_grows_when_it_is_read_is_refused_before(tmp_path, monkeypat
     texts = pyarrow.array(["x" * 10_000] * 11 + ["y"] * 200_000)
     pyarrow.parquet.write_table(pyarrow.table({"a": texts}), bomb)
     with monkeypatch.context() as patch, refused(NetlabError, "E-RESULTS-007", match="more than"):
-        patch.setattr(frames, bound, 100_000)
+        patch.setattr(parquet, bound, 100_000)
         check(bomb)
-    frames.check_texts(bomb)
+    parquet.check_texts(bomb)
     with refused(NetlabError, "E-RESULTS-008"):  # within the bounds, and no file of a store
-        frames.raw(bomb)
+        parquet.raw(bomb)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_a_reader_sees_the_old_file_until_the_new_one_is_complete(stored, monkey
         assert stored.read_bytes() == before
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(frames, "_write_table", write_half)
+    monkeypatch.setattr(parquet, "_write_table", write_half)
     with refused(NetlabError, "E-RESULTS-006", match="cannot write .*: No space left on device"):
         write_atomically(frame_of([]), stored, RUN_COLUMNS)
     assert stored.read_bytes() == before
@@ -321,7 +322,7 @@ def test_parts_of_before_with_arrows_own_schema_are_read_beside_others(tmp_path)
         table.cast(pyarrow.schema(fields, metadata=table.schema.metadata)), before
     )
     expected = frame_of([record(sent_B=2**62 + 1), record(sent_B=None)])
-    whole = frames.frame_of_parts({path: frames.raw(path) for path in (before, now)}, RUN_COLUMNS)
+    whole = parquet.frame_of_parts({path: parquet.raw(path) for path in (before, now)}, RUN_COLUMNS)
     pd.testing.assert_frame_equal(whole, expected)
     stored = Store(tmp_path).records(only=("flags", "sent_B"))
     assert list(stored["sent_B"].fillna(0)) == [2**62 + 1, 0]

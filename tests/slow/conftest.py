@@ -10,7 +10,7 @@ from local_host import LocalHost
 import netlab
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 __all__ = ["foreign", "openlab", "runs"]
 

@@ -23,7 +23,7 @@ from netlab.files.yaml_file import read_yaml, validated
 from netlab.fleet.records import Stores
 from netlab.notebooks.progress import NOTE
 from netlab.report.gate import box
-from netlab.results import store
+from netlab.results import campaign_files
 from netlab.results.store import Store
 from netlab.study import Study, load
 from netlab.study.keys import provenance_key
@@ -143,7 +143,7 @@ def test_a_visit_made_alone_has_the_cells_that_go_on_as_in_its_campaign(tmp_path
     alone = WrittenRounds(record, Watcher())
     alone.measure_one(by_round[6])
     assert {run.split("@")[-2] for run in alone.runs} == {"64"}
-    first, look = store.read_log(record.directory, record.log.campaign).looks
+    first, look = campaign_files.read_log(record.directory, record.log.campaign).looks
     assert (first["round"], first["reached"], first["going"]) == (3, 0, 2)
     assert (look["round"], look["reached"], look["going"]) == (5, 1, 1)
     again = WrittenRounds(record, Watcher())
@@ -200,13 +200,13 @@ def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
     trial = open_at(tmp_path / "r", short, 1)
     assert trial.kept == frozenset() and trial.store.runs().empty
     measure(trial)
-    assert load(store.study_file(tmp_path / "r")).timing.seconds == 0.2
+    assert load(campaign_files.study_file(tmp_path / "r")).timing.seconds == 0.2
     assert all(path.read_bytes() == content for path, content in files.items())
     assert len(Store(tmp_path / "r").runs(superseded=True)) == 8
     back = open_at(tmp_path / "r", whole, 2)
     assert len(back.kept) == 4 and len(back.store.runs()) == 4
-    assert load(store.study_file(tmp_path / "r")).timing.seconds == 1.0
-    assert len(store.ids(tmp_path / "r")) == 3
+    assert load(campaign_files.study_file(tmp_path / "r")).timing.seconds == 1.0
+    assert len(campaign_files.ids(tmp_path / "r")) == 3
 
 
 def on_all(**change):
@@ -251,7 +251,7 @@ def test_the_looks_are_on_record_once_a_round(tmp_path, file):
     record.note_look({"round": 3, "going": 2})
     record.note_look({"round": 3, "going": 1})
     record.note_look({"round": 5, "going": 0})
-    read = store.read_log(tmp_path / "r", record.log.campaign)
+    read = campaign_files.read_log(tmp_path / "r", record.log.campaign)
     assert read.looks == ({"round": 3, "going": 1}, {"round": 5, "going": 0})
 
 

@@ -30,7 +30,7 @@ from netlab.fleet.records import KEYS, stores_below
 from netlab.notebooks.progress import SilentNotebook
 from netlab.report.gate import box, recorded_by
 from netlab.report.gate import settings as method_settings
-from netlab.results import store as results_store
+from netlab.results import campaign_files, campaign_list
 from netlab.results.columns import SCHEMA_VERSION
 from netlab.results.conditions import left_out
 from netlab.results.store import Store
@@ -192,7 +192,7 @@ def test_a_newer_rule_of_keys_says_why_it_measures_again(tmp_path):
     facts = campaigns.facts()
     record = opened(tmp_path, facts)
     campaigns.write(record, facts)
-    file = results_store.conditions_file(tmp_path, record.log.campaign)
+    file = campaign_files.conditions_file(tmp_path, record.log.campaign)
     content = json.loads(file.read_text())
     for context in content["contexts"].values():
         del context["rule"]  # as stored before there was a number
@@ -248,7 +248,7 @@ def test_bbr_reno_and_bbr_again_reports_bbr(tmp_path):
         assert len(record.kept) == (12 if again else 0)
         campaigns.write(record, facts, goodput_MBps=5.0 if name == "bbr" else 3.0)
         assert pooled(record.store) == [5.0 if name == "bbr" else 3.0]
-    first, second, _ = results_store.ids(tmp_path)
+    first, second, _ = campaign_files.ids(tmp_path)
     assert pooled_of(tmp_path, second) == {3.0} and pooled_of(tmp_path, first) == {5.0}
     own = Store(tmp_path).runs(superseded=True, campaign=second)
     assert set(own["campaign"]) == {second} and len(own) == 12
@@ -413,7 +413,7 @@ def test_lost_conditions_are_named_and_made_again(tmp_path, harm, code):
     campaigns.write(record, campaigns.only("p2", reno))
     searched(opened(tmp_path, campaigns.only("p1", bbr), minutes=2), bbr)
     counted = Store(tmp_path).runs()
-    files = [results_store.conditions_file(tmp_path, one) for one in results_store.ids(tmp_path)]
+    files = [campaign_files.conditions_file(tmp_path, one) for one in campaign_files.ids(tmp_path)]
     before = [file.read_text() for file in files]
     for file in files:
         harm(file)
@@ -433,7 +433,7 @@ def test_lost_conditions_of_an_earlier_campaign_do_not_stop_a_report(tmp_path):
     campaigns.write(first, bbr)
     record = opened(tmp_path, reno, minutes=1)
     campaigns.write(record, reno)
-    results_store.conditions_file(tmp_path, first.log.campaign).unlink()
+    campaign_files.conditions_file(tmp_path, first.log.campaign).unlink()
     (other,) = left_out(record.store, record.log.campaign)
     assert "under other settings: unknown (its conditions.json is lost), 12 runs" in str(other)
 
@@ -451,7 +451,7 @@ def test_records_without_their_campaigns_are_not_pooled(tmp_path):
         with pytest.raises(NetlabError, match="campaigns is missing") as caught:
             read()
         assert caught.value.code == "E-RESULTS-027"
-    assert [one.runs for one in results_store.summaries(tmp_path)] == [12, 2]
+    assert [one.runs for one in campaign_list.summaries(tmp_path)] == [12, 2]
     again = opened(tmp_path, bbr, minutes=2)
     assert len(again.kept) == 12 and pooled(again.store) == [5.0]
 
@@ -462,11 +462,11 @@ LATER = {"jain_index": 9, "silent_streams": 9, "rtt_idle_p50_us": 8, "added_late
 
 def as_of_an_older_netlab(store: Store, campaign: str, schema: int) -> None:
     """Make a store what a netlab of that schema wrote, which knew no conditions."""
-    log = results_store.folder(store.directory, campaign) / "campaign.json"
+    log = campaign_files.folder(store.directory, campaign) / "campaign.json"
     content = json.loads(log.read_text())
     del content["rule"]
     log.write_text(json.dumps({**content, "hosts": {}}))
-    results_store.conditions_file(store.directory, campaign).unlink()
+    campaign_files.conditions_file(store.directory, campaign).unlink()
     for file in store.directory.glob("*/*.parquet"):
         table = parquet.read_table(file)
         table = table.drop([c for c in table.column_names if LATER.get(c, 0) > schema])

@@ -20,7 +20,7 @@ from netlab.report import export
 from netlab.report.export import write_pdf
 from netlab.report.page import Credit
 from netlab.report.site import SiteContent, build_site
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 MARKUP = export.markup().get_template("macros.typ.j2").module
 

@@ -18,7 +18,7 @@ import netlab
 from netlab.errors import BadInput, NetlabError
 from netlab.files.paths import example
 from netlab.results.store import Store
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 
 def test_a_name_a_short_forms_name_and_a_directory_are_the_same_results(results):

@@ -16,8 +16,9 @@ from netlab.analysis.over_campaigns import trend, trend_of
 from netlab.analysis.sides import comparison
 from netlab.charts import measured as charts
 from netlab.report.gate import MOST_LEFT_OUT, box
-from netlab.results import store as results_store
-from netlab.results.store import Damaged, Store, summaries
+from netlab.results import campaign_files
+from netlab.results.campaign_list import summaries
+from netlab.results.store import Damaged, Store
 
 SIZE = Size(paths=1, streams=1, rounds=2, campaigns=8, samples=5)
 
@@ -30,13 +31,13 @@ def directory(tmp_path_factory):
 
 
 def files_of(directory: Path, campaign: str) -> list[Path]:
-    folder = results_store.folder(directory, campaign)
+    folder = campaign_files.folder(directory, campaign)
     return [*directory.glob(f"*/{campaign}~*"), *folder.iterdir()]
 
 
 def test_each_campaign_has_a_line_of_its_own_runs_and_the_last_one_supersedes(directory):
     found = summaries(directory)
-    assert [one.campaign for one in found] == results_store.ids(directory)
+    assert [one.campaign for one in found] == campaign_files.ids(directory)
     assert {one.runs for one in found} == {one.valid for one in found} == {SIZE.runs}
     assert [one.superseded for one in found] == [SIZE.runs] * (SIZE.campaigns - 1) + [0]
     for one in found:
@@ -44,8 +45,8 @@ def test_each_campaign_has_a_line_of_its_own_runs_and_the_last_one_supersedes(di
 
 
 def test_a_line_without_a_log_says_what_its_records_do(directory, tmp_path):
-    lost = results_store.ids(directory)[0]
-    log = results_store.folder(directory, lost) / "campaign.json"
+    lost = campaign_files.ids(directory)[0]
+    log = campaign_files.folder(directory, lost) / "campaign.json"
     aside = log.rename(tmp_path / log.name)
     try:
         (line,) = (one for one in summaries(directory) if one.campaign == lost)
@@ -86,7 +87,7 @@ def test_a_comparison_reads_no_sample_and_finds_what_all_columns_say(directory, 
 
 def test_the_runs_that_count_are_those_of_all_records_that_are_not_superseded(directory):
     store = Store(directory)
-    for campaign in (None, results_store.ids(directory)[0]):
+    for campaign in (None, campaign_files.ids(directory)[0]):
         records = store.records(campaign=campaign)
         wanted = records[~records["superseded"]].drop(columns=["part", "superseded"])
         wanted = wanted.sort_values("order", ignore_index=True)
@@ -100,7 +101,7 @@ def test_the_runs_that_count_are_those_of_all_records_that_are_not_superseded(di
 
 def test_the_trend_is_that_of_the_runs_that_each_campaign_made(directory):
     store, measured = Store(directory), load_measured(directory)
-    campaigns = results_store.ids(directory)
+    campaigns = campaign_files.ids(directory)
     whole = ((one, store.runs(campaign=one)) for one in campaigns)
     own = [(one, runs[runs["campaign"] == one]) for one, runs in whole]
     found = trend(measured)

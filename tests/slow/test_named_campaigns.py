@@ -14,9 +14,10 @@ import netlab
 from netlab import study as studies
 from netlab.cli.main import main
 from netlab.errors import BadInput
-from netlab.results import store as results_store
-from netlab.results.store import CampaignLog, Store, named_campaign
-from netlab.study.file import freeze
+from netlab.results import campaign_files
+from netlab.results.campaign_files import CampaignLog, named_campaign
+from netlab.results.store import Store
+from netlab.study.frozen import freeze
 
 FIRST, SECOND = "20260102T030405Z", "20260203T040506Z"
 RATES_MBPS = {FIRST: 100.0, SECOND: 700.0}
@@ -37,8 +38,8 @@ def stored(tmp_path_factory):
 
         runs = synthetic.runs_of(study, change=changed)
         log = CampaignLog(campaign, "k", "then", study.name, study.digest(), "0.1.0")
-        results_store.write_log(directory, log)
-        freeze(study, results_store.folder(directory, campaign))
+        campaign_files.write_log(directory, log)
+        freeze(study, campaign_files.folder(directory, campaign))
         samples = synthetic.intervals_of(runs, study)
         Store(directory).write(f"{campaign}~all@r1", runs, samples)
     return directory
@@ -46,7 +47,7 @@ def stored(tmp_path_factory):
 
 def names(directory, campaign):
     """Ways to name a campaign."""
-    return f"{directory}@{campaign}", str(results_store.study_file(directory, campaign))
+    return f"{directory}@{campaign}", str(campaign_files.study_file(directory, campaign))
 
 
 def invoke(*arguments):
@@ -115,9 +116,9 @@ def test_a_campaign_of_a_study_is_found_where_its_short_form_was_measured_last(
     short = tmp_path / "results" / "two-racks-quick"
     shutil.copytree(stored / "runs", short / "runs")
     latest = "20260304T050607Z"
-    shutil.copytree(results_store.folder(stored, SECOND), results_store.folder(short, latest))
-    os.utime(results_store.study_file(short, latest))
-    assert results_store.measured_directory("two-racks") == short
+    shutil.copytree(campaign_files.folder(stored, SECOND), campaign_files.folder(short, latest))
+    os.utime(campaign_files.study_file(short, latest))
+    assert campaign_files.measured_directory("two-racks") == short
     for campaign, of in ((FIRST, short.with_name("two-racks")), (latest, short)):
         assert named_campaign(f"two-racks@{campaign}") == (of, campaign)
 

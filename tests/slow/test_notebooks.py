@@ -19,7 +19,7 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.report import site as publish
 from netlab.results.frames import frame_of
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 from netlab.study.published import Published
 from netlab.study.schedule import visits
 

@@ -23,11 +23,11 @@ from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.report import site as publish
 from netlab.report.gate import recorded_by
-from netlab.results import store as results_store
+from netlab.results import campaign_files
 from netlab.results.columns import RUN_COLUMNS
-from netlab.results.frames import read
+from netlab.results.parquet import read
 from netlab.results.store import Store
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 DATA_ONLY = publish.ReportRequest(data_only=True)
 
@@ -102,12 +102,12 @@ def test_a_report_after_an_edit_of_the_study_states_what_was_recorded(home, meas
 
 def test_runs_of_an_earlier_campaign_that_count_are_stated_as_such(measured):
     first = netlab.Results(measured).runs
-    log = results_store.read_log(measured, measured_store.CAMPAIGN)
+    log = campaign_files.read_log(measured, measured_store.CAMPAIGN)
     (part, *_) = Store(measured).parts()
     taken = tuple(Store(measured).part("runs", part)["run_id"])
-    later = results_store.CampaignLog(**{**vars(log), "campaign": LATER, "adopted": {part: taken}})
-    freeze(load_measured(measured).study, results_store.folder(measured, LATER))
-    results_store.write_log(measured, later)
+    later = campaign_files.CampaignLog(**{**vars(log), "campaign": LATER, "adopted": {part: taken}})
+    freeze(load_measured(measured).study, campaign_files.folder(measured, LATER))
+    campaign_files.write_log(measured, later)
     m = load_measured(measured)
     assert sorted(m.runs["run_id"]) == sorted(taken)
     recorded = recorded_by(m)
@@ -125,14 +125,14 @@ def campaign(directory: Path, written: set[tuple[str, str]]) -> Iterator[None]:
     runs = runs.astype({"campaign": "string"})
     intervals = synthetic.intervals_of(runs[runs["round"] <= 2], of_later)
     begun = "2026-01-05T11:00:00+00:00"
-    log = results_store.CampaignLog(
+    log = campaign_files.CampaignLog(
         LATER, "other", begun, of_later.name, of_later.digest(), "0.1.0"
     )
-    freeze(of_later, results_store.folder(directory, LATER))
-    results_store.write_log(directory, log)
+    freeze(of_later, campaign_files.folder(directory, LATER))
+    campaign_files.write_log(directory, log)
     store = Store(directory)
     for (block, number), part in runs.groupby(["block_id", "round"]):
-        name = results_store.part_name(LATER, f"{block}@r{number}", ())
+        name = campaign_files.part_name(LATER, f"{block}@r{number}", ())
         for rows in range(1, len(part) + 1):
             saved = part.head(rows)
             store.write(name, saved, intervals[intervals["run_id"].isin(saved["run_id"])])
@@ -178,7 +178,7 @@ def test_a_campaign_that_begins_while_a_report_is_made_is_not_part_of_it(measure
     before, written = rows_of(netlab.Results(measured).runs), set()
     visits = campaign(measured, written)
     publish.publish(measured, home / "site", lambda *_: next(visits), DATA_ONLY)
-    assert written and results_store.latest(measured) == LATER
+    assert written and campaign_files.latest(measured) == LATER
     assert site_rows(home / "site") == before
     text = text_of(home / "site")
     assert "runs of 1 s in up to 3 rounds" in text and LATER not in text
@@ -187,11 +187,13 @@ def test_a_campaign_that_begins_while_a_report_is_made_is_not_part_of_it(measure
 
 
 def test_a_campaign_without_a_row_yet_names_those_before_it(measured):
-    log = results_store.read_log(measured, measured_store.CAMPAIGN)
-    freeze(load_measured(measured).study, results_store.folder(measured, LATER))
-    results_store.write_log(measured, results_store.CampaignLog(**{**vars(log), "campaign": LATER}))
+    log = campaign_files.read_log(measured, measured_store.CAMPAIGN)
+    freeze(load_measured(measured).study, campaign_files.folder(measured, LATER))
+    campaign_files.write_log(
+        measured, campaign_files.CampaignLog(**{**vars(log), "campaign": LATER})
+    )
     with pytest.raises(NetlabError) as caught:
         load_measured(measured)
     assert caught.value.code == "E-ANALYSIS-042" and measured_store.CAMPAIGN in str(caught.value)
-    earlier = results_store.study_file(measured, measured_store.CAMPAIGN)
+    earlier = campaign_files.study_file(measured, measured_store.CAMPAIGN)
     assert len(load_measured(measured, earlier).runs) == 6

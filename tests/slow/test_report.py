@@ -30,7 +30,7 @@ from netlab.report.page import Credit, replacing, study_of_site
 from netlab.report.site import ExecutedNotebook, SiteContent, build_site
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.flags import meaning_of, remedy_of
-from netlab.results.frames import read
+from netlab.results.parquet import read
 from netlab.search.screen.page import PAGE
 from netlab.study import load
 

@@ -30,8 +30,8 @@ from netlab.report.page import Credit
 from netlab.report.pages import measured_pages
 from netlab.report.site import Executions, ReportRequest, publish
 from netlab.results.columns import RUN_COLUMNS
-from netlab.results.frames import read, write_atomically
-from netlab.study.file import freeze
+from netlab.results.parquet import read, write_atomically
+from netlab.study.frozen import freeze
 
 NOTEBOOK = "notebook 03-openlab-measured.ipynb"
 

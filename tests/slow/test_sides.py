@@ -16,9 +16,10 @@ from netlab.analysis.sides import NetlabError, comparison, levels_of, side_of
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.report.compare import folded
-from netlab.results import store as results_store
-from netlab.results.store import CampaignLog, Store
-from netlab.study.file import freeze
+from netlab.results import campaign_files
+from netlab.results.campaign_files import CampaignLog
+from netlab.results.store import Store
+from netlab.study.frozen import freeze
 
 FIRST, SECOND = "20260102T030405Z", "20260203T040506Z"
 
@@ -36,8 +37,8 @@ def measure(directory, study, campaign, *, seed, factor=1.0, adopted=None):
     digest = study.digest()
     kept = {f"{FIRST}~all@r1": tuple(adopted)} if adopted else {}
     log = CampaignLog(campaign, "k", "then", study.name, digest, "0.1.0", adopted=kept)
-    results_store.write_log(directory, log)
-    freeze(study, results_store.folder(directory, campaign))
+    campaign_files.write_log(directory, log)
+    freeze(study, campaign_files.folder(directory, campaign))
     Store(directory).write(f"{campaign}~all@r1", runs, synthetic.intervals_of(runs[:0], study))
     return runs
 
@@ -63,8 +64,8 @@ def test_two_campaigns_of_one_directory_are_compared(store):
     assert set(found.compared.frame["verdict"]) == {"faster"}
     assert not found.compared.frame["paired"].any() and found.compared.shared == 0
     third = "20260304T050607Z"  # without runs
-    results_store.write_log(store, CampaignLog(third, "k", "t", "two-racks", "d", "0.1.0"))
-    freeze(found.a.study, results_store.folder(store, third))
+    campaign_files.write_log(store, CampaignLog(third, "k", "t", "two-racks", "d", "0.1.0"))
+    freeze(found.a.study, campaign_files.folder(store, third))
     with pytest.raises(NetlabError):
         side_of(f"{store}@{third}")
 

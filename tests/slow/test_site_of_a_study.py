@@ -18,7 +18,7 @@ from netlab.analysis import cell_texts
 from netlab.analysis.measured import load_measured
 from netlab.report.render import single_file
 from netlab.report.site import ExecutedNotebook, SiteContent, build_site
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 IDS = re.compile(r'\sid="([^"]+)"')
 LINKS = re.compile(r'<a [^>]*href="([^"]+)"')

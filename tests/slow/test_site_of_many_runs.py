@@ -17,7 +17,7 @@ from netlab.report.explore import explore
 from netlab.report.page import MOST_RUNS
 from netlab.report.site import SiteContent, build_site
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
-from netlab.results.frames import read
+from netlab.results.parquet import read
 from netlab.results.store import Store
 
 SIZE = Size(paths=1, streams=13, rounds=104, samples=40)

@@ -14,9 +14,10 @@ from netlab.analysis import order_effects
 from netlab.analysis.measured import load_measured
 from netlab.analysis.order_effects import stability
 from netlab.analysis.over_campaigns import trend
-from netlab.results import store as results_store
-from netlab.results.store import CampaignLog, Store
-from netlab.study.file import freeze
+from netlab.results import campaign_files
+from netlab.results.campaign_files import CampaignLog
+from netlab.results.store import Store
+from netlab.study.frozen import freeze
 
 
 @pytest.fixture(scope="module")
@@ -142,14 +143,14 @@ def directory_of(tmp_path, study, factors):
     """Results of one campaign a factor, whose goodput is multiplied by it."""
     store = Store(tmp_path)
     for number, (campaign, factor) in enumerate(zip(IDS, factors, strict=False)):
-        freeze(study, results_store.folder(tmp_path, campaign))
+        freeze(study, campaign_files.folder(tmp_path, campaign))
         log = CampaignLog(campaign, "k", "2026-01-01T00:00:00", study.name, study.digest(), "0.1.0")
-        results_store.write_log(tmp_path, log)
+        campaign_files.write_log(tmp_path, log)
         runs = synthetic.runs_of(study, seed=number)
         runs = runs.assign(campaign=campaign, goodput_MBps=runs["goodput_MBps"] * factor)
         runs = runs.astype({"campaign": "string"})
         for block_id, part in runs.groupby("block_id"):
-            name = results_store.part_name(campaign, f"{block_id}@r1", store.parts())
+            name = campaign_files.part_name(campaign, f"{block_id}@r1", store.parts())
             store.write(name, part, synthetic.intervals_of(part.head(0), study))
     return load_measured(tmp_path)
 

@@ -16,7 +16,7 @@ from netlab.bundle.pack import bundle
 from netlab.cli import main
 from netlab.errors import NetlabError
 from netlab.files.archive import pack, unpack
-from netlab.study.published import report_notebooks
+from netlab.study.report_pages import report_notebooks
 
 pytestmark = pytest.mark.timeout(600)
 

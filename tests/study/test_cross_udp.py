@@ -6,9 +6,10 @@ import pytest
 from study.flows_file import keys_of, written
 
 from netlab.errors import BadInput
+from netlab.study.durations import run_s
 from netlab.study.file import load
 from netlab.study.groups import CROSS_S
-from netlab.study.schedule import rounds, run_s
+from netlab.study.schedule import rounds
 
 PLAIN = {"streams": [1]}
 

@@ -7,7 +7,8 @@ import pytest
 from netlab.cli.loading import with_tunings
 from netlab.errors import BadInput
 from netlab.study.design import Study
-from netlab.study.file import freeze, load, load_stored
+from netlab.study.file import load, load_stored
+from netlab.study.frozen import freeze
 from netlab.study.model import contents
 
 STUDY = """netlab: 1

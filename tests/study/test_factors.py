@@ -12,8 +12,9 @@ from study.crossed_study import BASE, CONTEXT, crossed, runs_of
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.study import Noise, Study, load
+from netlab.study.durations import run_s
 from netlab.study.keys import provenance_key
-from netlab.study.schedule import rounds, run_s, visit, visits
+from netlab.study.schedule import rounds, visit, visits
 
 
 def grouped(**changes) -> Study:

@@ -12,9 +12,12 @@ from netlab import study as studies
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.lab.topology import topology
-from netlab.study import flows, schedule
-from netlab.study.file import frozen_text, json_schema, load, short_form
+from netlab.study import durations, flows, schedule
+from netlab.study.file import load
 from netlab.study.flows import PlannedFlow
+from netlab.study.frozen import frozen_text
+from netlab.study.schema import json_schema
+from netlab.study.shortened import short_form
 
 LINK = {"link": {"emulator": {"rtt_ms": 20.0}}}
 ENDS = {"ends": [{"host": "a"}, {"host": "b"}]}
@@ -147,7 +150,7 @@ def test_round_trips_of_flows_are_delays_by_source_port(tmp_path):
     assert flows.source_ports(plain.groups[0].flows) == []
     assert plain.longest_rtt_s(plain.groups[0]) == 0.02
     (run,), (short,) = (one.runs for each in (study, plain) for (one,) in schedule.rounds(each))
-    assert schedule.run_s(study, run) > schedule.run_s(plain, short) + 9
+    assert durations.run_s(study, run) > durations.run_s(plain, short) + 9
     (path,) = topology(study).paths
     assert path.emulated_with == "netlab" and path.knows_flows
     assert {way.flow_delay_max_us for way in path.emulator.ways} == {500_000}

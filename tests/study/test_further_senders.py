@@ -8,8 +8,9 @@ from study.flows_file import keys_of, written
 
 from netlab.errors import BadInput
 from netlab.study import flows, load
-from netlab.study.file import freeze, load_stored
+from netlab.study.file import load_stored
 from netlab.study.flows import PlannedFlow
+from netlab.study.frozen import freeze
 
 HOSTS = {name: {"kind": "lab"} for name in "abcd"}
 ENDS = {"ends": [{"host": "a"}, {"host": "b"}]}

@@ -10,7 +10,7 @@ from openlab import CONTENT, OPENLAB, study_with
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load
-from netlab.study.base import Precision, duration_s
+from netlab.study.precision import Precision, duration_s
 from netlab.study.schedule import (
     rounds,
 )

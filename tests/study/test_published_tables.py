@@ -9,9 +9,9 @@ from refusals import refused
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.study import load, load_stored
-from netlab.study.file import freeze, frozen_text
+from netlab.study.frozen import freeze, frozen_text
 from netlab.study.keys import provenance_key
-from netlab.study.published import ReportPages, report_notebooks
+from netlab.study.report_pages import ReportPages, report_notebooks
 from netlab.study.schedule import visits
 
 STUDY = """\

@@ -7,7 +7,8 @@ from study.flows_file import keys_of, written
 
 from netlab.errors import BadInput, Unsupported
 from netlab.lab.emulator import EmulatorSettings, KernelFeatures, takes
-from netlab.study.file import freeze, load, load_stored
+from netlab.study.file import load, load_stored
+from netlab.study.frozen import freeze
 from netlab.study.rate_trace import RateTrace, read_trace
 
 ALL = KernelFeatures(netem=True, rate=True, seed=True)

@@ -14,17 +14,10 @@ from refusals import refused
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, Timing, load
-from netlab.study.groups import limits_of
+from netlab.study.durations import OVERHEAD_RTTS, OVERHEAD_S, measuring_s, run_s
 from netlab.study.keys import provenance_key
-from netlab.study.schedule import (
-    OVERHEAD_RTTS,
-    OVERHEAD_S,
-    measuring_s,
-    rounds,
-    run_s,
-    visit,
-    visits,
-)
+from netlab.study.schedule import rounds, visit, visits
+from netlab.study.tool_limits import limits_of
 
 CONTEXT = {"version": "0.1.0", "hosts": {"linux64-a": {"kernel": "6.1"}}}
 

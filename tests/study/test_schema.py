@@ -16,7 +16,8 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.files.yaml_file import read_yaml
 from netlab.study import QUICK, Study, load
-from netlab.study.file import PARTS, freeze, json_schema, yaml_flow
+from netlab.study.frozen import freeze
+from netlab.study.schema import PARTS, json_schema, yaml_flow
 
 SCHEMA = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -15,7 +15,7 @@ from netlab.files.paths import data_dir
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load, slug
 from netlab.study.factors import Factors
-from netlab.study.file import short_form
+from netlab.study.shortened import short_form
 
 
 def written(tmp_path: Path, content: dict) -> Path:

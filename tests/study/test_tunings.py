@@ -11,7 +11,7 @@ from refusals import refused
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 from netlab.study.keys import provenance_key
 from netlab.study.schedule import rounds, visit, visits
 from netlab.tuning.knobs import Knob

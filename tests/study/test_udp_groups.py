@@ -7,9 +7,10 @@ from study.crossed_study import CONTEXT, crossed, runs_of
 
 from netlab.errors import BadInput
 from netlab.study import Udp
+from netlab.study.durations import run_s
 from netlab.study.keys import provenance_key
 from netlab.study.model import combinations
-from netlab.study.schedule import rounds, run_s, visits
+from netlab.study.schedule import rounds, visits
 
 GROUP = {"name": "one", "path": "cable", "sender": "left", "generator": "udp"}
 GROUP |= {"record_length_B": 1472}

@@ -12,8 +12,8 @@ from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.study import Stack
 from netlab.study import load as load_study
-from netlab.study.file import freeze
-from netlab.study.tunings import UNMODELLED, WadEntry, parse_wad, read_wad
+from netlab.study.frozen import freeze
+from netlab.study.wad_conf import UNMODELLED, WadEntry, parse_wad, read_wad
 
 
 def printed() -> str:

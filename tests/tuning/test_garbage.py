@@ -10,7 +10,8 @@ from netlab.experiment.endpoint import _Lines
 from netlab.hosts.host import LineProcess
 from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import load_profile
-from netlab.tuning.session import _FINAL, TuningSession
+from netlab.tuning.requests import _FINAL
+from netlab.tuning.session import TuningSession
 
 GARBAGE = (
     st.none()

@@ -4,7 +4,8 @@ import pytest
 
 from netlab.errors import TuningError
 from netlab.tuning.knobs import Knob
-from netlab.tuning.plan import make_plan, plan_html, plan_text
+from netlab.tuning.plan import make_plan
+from netlab.tuning.plan_text import plan_html, plan_text
 from netlab.tuning.profiles import Profile, load_profile
 
 

@@ -6,7 +6,7 @@ import subprocess
 
 from netlab import core
 from netlab.tuning.knobs import HostSetting
-from netlab.tuning.session import reading, settings_read
+from netlab.tuning.requests import reading, settings_read
 
 SETTINGS = (
     HostSetting(kind="mtu"),

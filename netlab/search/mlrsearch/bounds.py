@@ -10,7 +10,7 @@ import pandas as pd
 
 from netlab.errors import NetlabError, why
 from netlab.files.tables import Table
-from netlab.results import store
+from netlab.results import campaign_files
 from netlab.results.conditions import of_another
 
 FOLDER, DOCUMENT = "mlrsearch", "bounds.csv"
@@ -76,7 +76,7 @@ def stored_bounds(results: Path, campaign: str | None) -> StoredBounds | None:
         raise NetlabError(text, code="E-ANALYSIS-047") from None
     if not {*OF_SEARCH} <= set(rows):
         return StoredBounds(rows, ("An older netlab found them, and stored no conditions.",))
-    now = store.read_conditions(results, campaign)
+    now = campaign_files.read_conditions(results, campaign)
     if now is None:
         return StoredBounds(rows)
     wanted = rows["cell"].map(now.keys)
@@ -85,7 +85,7 @@ def stored_bounds(results: Path, campaign: str | None) -> StoredBounds | None:
     return StoredBounds(rows.drop(other.index), tuple(notes))
 
 
-def _note(place: Path, campaign: str, rows: pd.DataFrame, now: store.Conditions) -> str:
+def _note(place: Path, campaign: str, rows: pd.DataFrame, now: campaign_files.Conditions) -> str:
     cells = rows["cell"].nunique()
     return (
         f"Bounds of {cells} {'cell' if cells == 1 else 'cells'} are left out, searched from "

@@ -20,7 +20,7 @@ from netlab.files.yaml_file import yaml_text
 from netlab.report.compare import interval, percent
 from netlab.report.page import Page, Section, as_html, page_of
 from netlab.report.tables import Sentence, Tables
-from netlab.results import store
+from netlab.results import campaign_files
 from netlab.results.conditions import Difference, apart, listed
 from netlab.search.screen import record as screened
 from netlab.search.screen.record import ScreenRecord
@@ -175,21 +175,24 @@ def _conditions(
 ) -> Iterator[str]:
     """Sentences on a screen that is not the last, or was made under other conditions."""
     effects = place / screened.EFFECTS
-    if not record.campaign or not store.conditions_file(effects, record.campaign).is_file():
+    if (
+        not record.campaign
+        or not campaign_files.conditions_file(effects, record.campaign).is_file()
+    ):
         return
-    made = store.read_conditions(effects, record.campaign)
-    last = store.latest(effects)
+    made = campaign_files.read_conditions(effects, record.campaign)
+    last = campaign_files.latest(effects)
     if last != record.campaign:
-        changed = _changed(made, store.read_conditions(effects, last))
+        changed = _changed(made, campaign_files.read_conditions(effects, last))
         under = f" under other settings ({listed([c.change() for c in changed])})" * bool(changed)
         yield f"A later screen was begun{under} and has not ended; this is the one before."
-    if changed := _changed(made, store.read_conditions(results, campaign)):
+    if changed := _changed(made, campaign_files.read_conditions(results, campaign)):
         before = listed([one.as_before() for one in changed])
         yield f"Measured under other settings than the study's runs: {before}."
 
 
 def _changed(
-    before: store.Conditions | None, now: store.Conditions | None
+    before: campaign_files.Conditions | None, now: campaign_files.Conditions | None
 ) -> tuple[Difference, ...]:
     return () if before is None or now is None else apart(before, now)
 

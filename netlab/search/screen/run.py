@@ -14,8 +14,9 @@ from netlab.analysis.compare import SLOWER, Asked, compare
 from netlab.errors import NetlabError, check
 from netlab.experiment.campaign import run_study
 from netlab.experiment.watcher import Watcher
+from netlab.results.campaign_files import latest, read_conditions
 from netlab.results.conditions import apart, listed
-from netlab.results.store import Store, latest, read_conditions
+from netlab.results.store import Store
 from netlab.search.screen.design import design
 from netlab.search.screen.effects import growing_sets, knob_effects
 from netlab.search.screen.probe import Probed, probe

@@ -20,7 +20,7 @@ from netlab.search.screen.probe import probe
 from netlab.search.screen.request import ScreenRequest
 from netlab.search.screen.run import screen
 from netlab.search.screen.written import write_files
-from netlab.study.schedule import VISIT_S, run_s
+from netlab.study.durations import VISIT_S, run_s
 
 
 def run_screen(

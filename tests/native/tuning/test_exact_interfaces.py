@@ -6,7 +6,7 @@ import pytest
 from native.tuning.conftest import Namespace, begun, ended, state
 
 from netlab.tuning.knobs import NAMES
-from netlab.tuning.session import request_line
+from netlab.tuning.requests import request_line
 
 VALUES = {
     "mtu": ["1500", "8999", "1280"],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from native.tuning.conftest import Namespace, ended, state
 
 from netlab.tuning.exact import SYSCTLS
-from netlab.tuning.session import request_line
+from netlab.tuning.requests import request_line
 
 WORDS = {
     "net.core.default_qdisc": ["fq", "pfifo_fast"],

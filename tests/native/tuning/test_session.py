@@ -14,14 +14,8 @@ from netlab import core
 from netlab.errors import BadInput, TuningError
 from netlab.tuning.knobs import HostSetting, Knob
 from netlab.tuning.profiles import load_profile
-from netlab.tuning.session import (
-    Requests,
-    TuneFault,
-    TuningSession,
-    reading,
-    request_line,
-    settings_read,
-)
+from netlab.tuning.requests import Requests, TuneFault, reading, request_line, settings_read
+from netlab.tuning.session import TuningSession
 
 QUEUE = Knob(kind="txqueuelen", value=10000, source="SLAC")
 

@@ -19,7 +19,7 @@ from netlab.analysis.cell_precision import FIRST_TEST, LOOK_SHARE, precise
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.intervals import Interval, log_interval
 from netlab.analysis.mean_ratios import mean_ratio, without_rounds
-from netlab.study.base import Precision
+from netlab.study.precision import Precision
 
 PAGE = Path(__file__).parents[3] / "docs" / "precision.md"
 NOISES = ("normal", "heavy tails", "skewed")

@@ -13,7 +13,7 @@ from large_store import Size
 
 ROUNDS = (1, 10, 100)
 CAMPAIGNS = (50, 500)
-LIST = "from netlab.results.store import summaries; summaries(directory)"
+LIST = "from netlab.results.campaign_list import summaries; summaries(directory)"
 REPORT = (
     "from netlab.report.cache import NOTHING_KEPT; "
     "from netlab.report.site import publish; "

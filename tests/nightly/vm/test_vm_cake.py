@@ -31,7 +31,7 @@ from nightly.vm.vm_site import Machines
 from netlab.lab.emulator import EmulatorSettings, open_request
 from netlab.lab.namespaces import inside
 from netlab.study import Emulator
-from netlab.study.hosts import Reverse
+from netlab.study.links import Reverse
 
 pytestmark = pytest.mark.timeout(600)
 KINDS = ("linux", "netlab")

@@ -12,7 +12,8 @@ from netlab.qualify.bench import (
     heats_study,
     rounds_study,
 )
-from netlab.study.schedule import run_s, visits
+from netlab.study.durations import run_s
+from netlab.study.schedule import visits
 from netlab.units import MIB
 
 PEERS = ("iperf3", "iperf2", "nuttcp", "neper")

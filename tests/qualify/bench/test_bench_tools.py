@@ -13,7 +13,7 @@ from netlab.qualify.bench import (
     directory_of,
     find_tools,
 )
-from netlab.results import store as results_store
+from netlab.results import campaign_files
 
 
 def program(directory: Path, name: str) -> Path:
@@ -77,10 +77,10 @@ def test_a_benchmark_goes_on_in_a_directory_of_its_own_alone(tmp_path):
         file = tmp_path / f"2097-01-01T00000{at}Z" / held
         file.parent.mkdir(parents=True)
         file.write_text("of a runner, a campaigner and a cook")
-    campaign = results_store.CampaignLog("20970101T000000Z", "", "", "another", "", "0.1.0")
-    results_store.write_log(tmp_path / "2096-01-01T000000Z", campaign)
+    campaign = campaign_files.CampaignLog("20970101T000000Z", "", "", "another", "", "0.1.0")
+    campaign_files.write_log(tmp_path / "2096-01-01T000000Z", campaign)
     assert directory_of(tmp_path) == own
-    results_store.write_log(own / "heats", replace(campaign, study="bench"))
+    campaign_files.write_log(own / "heats", replace(campaign, study="bench"))
     (own / "heats" / "runs").mkdir()
     assert directory_of(tmp_path) == own
     (own / "bench-ratios.csv").touch()

@@ -35,8 +35,8 @@ from netlab.files.yaml_file import read_yaml
 from netlab.report.site import last_visit
 from netlab.results.store import Store
 from netlab.study import load
-from netlab.study.file import freeze
-from netlab.study.published import ReportPages
+from netlab.study.frozen import freeze
+from netlab.study.report_pages import ReportPages
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -20,7 +20,7 @@ from netlab.notebooks.kernel import Kernel
 from netlab.report import site as publish
 from netlab.report.site import Executions
 from netlab.study import load
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 from netlab.analysis.measured import load_measured
 from netlab.report.pages import calibration_pages
 from netlab.report.site import SiteContent, build_site
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 FILE = "calibration.html"
 

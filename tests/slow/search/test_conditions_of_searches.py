@@ -19,7 +19,7 @@ from netlab.experiment.campaign_record import CampaignRecord, open_record
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.report.pages import measured_pages
-from netlab.results import store as results_store
+from netlab.results import campaign_files
 from netlab.search.mlrsearch.bounds import DOCUMENT, FOLDER, HEADS
 from netlab.search.screen.page import screen_pages
 from netlab.search.screen.probe import Probed
@@ -101,8 +101,8 @@ def test_a_foreign_file_of_that_name_is_named_on_its_page(tmp_path, content):
 def test_bounds_whose_conditions_are_lost_are_left_out(tmp_path):
     searched(tmp_path, campaigns.facts("reno"), 12.25)
     place = tmp_path / FOLDER
-    for campaign in results_store.ids(place):
-        results_store.conditions_file(place, campaign).unlink()
+    for campaign in campaign_files.ids(place):
+        campaign_files.conditions_file(place, campaign).unlink()
     measured(tmp_path, campaigns.facts("bbr"))
     text = page(tmp_path)
     assert "12.25" not in text and "unknown (its conditions.json is lost)" in text
@@ -155,7 +155,7 @@ def test_effects_and_their_confirmation_have_the_same_conditions(tmp_path):
 
 
 def pages_of(results: Path) -> str:
-    campaign = results_store.latest(results)
+    campaign = campaign_files.latest(results)
     bodies = "".join(page.body for page in screen_pages(results, campaign))
     return html.unescape(re.sub(r"<[^>]+>", " ", bodies))
 

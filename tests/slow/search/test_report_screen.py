@@ -19,7 +19,7 @@ from netlab.report.site import SiteContent, build_site
 from netlab.search.mlrsearch.bounds import HEADS
 from netlab.search.screen.page import PAGE
 from netlab.search.screen.written import write_files
-from netlab.study.file import freeze
+from netlab.study.frozen import freeze
 
 
 @pytest.fixture(scope="module")
