@@ -22,8 +22,8 @@ from measure import scripted
 from netlab.errors import NetlabError
 from netlab.generators.tools import TransferRequest, tool_named
 from netlab.generators.trial import audit_counts, flow_of, parse_answers
-from netlab.hosts import host, path
-from netlab.hosts.host import LineProcess
+from netlab.hosts import host_facts, path
+from netlab.hosts.line_process import LineProcess
 from netlab.measure.record import interval_rows
 from netlab.results.campaign_files import read_log
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION
@@ -112,7 +112,7 @@ READERS: dict[str, tuple[Callable[[Path], object], Callable[[], bytes]]] = {
     "store": (lambda file: read(file, COLUMNS), stored),
     "campaign": (lambda file: read_log(file.parents[2], "c"), lambda: LOG),
     "facts": (
-        lambda file: host.parsed_facts(file.read_text("utf-8", "replace"), "eth0"),
+        lambda file: host_facts.parsed_facts(file.read_text("utf-8", "replace"), "eth0"),
         lambda: FACTS,
     ),
     "run of a tool": (read_run_of_a_tool, lambda: recorded("iperf3-study-server.json")),

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netlab.errors import HostError
-from netlab.hosts.host import STDERR_KEPT_BYTES, Host
+from netlab.hosts.host import Host
+from netlab.hosts.line_process import STDERR_KEPT_BYTES
 
 
 class SubprocessPipe:

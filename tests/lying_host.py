@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from netlab.hosts.host import LineProcess
+from netlab.hosts.line_process import LineProcess
 
 RECORDED = json.loads((Path(__file__).parent / "measure/recorded_answers.json").read_text())
 """Answers of gensink's agent and of its tune, of a run over TCP with both probes, and over UDP."""

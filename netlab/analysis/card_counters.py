@@ -11,7 +11,7 @@ from netlab.files.bounded_json import parse_json
 from netlab.measure.bottleneck import (
     ENDS,
 )
-from netlab.measure.ledger import meaning
+from netlab.measure.counter_meanings import meaning
 
 COUNTERS = ("end", "counter", "runs", "median", "worst", "meaning")
 QUEUES = ("group", "streams", "runs", "receive_cpus", "receive_queues", "streams_per_queue")

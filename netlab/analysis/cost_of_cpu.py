@@ -10,7 +10,7 @@ import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, usable
 from netlab.files.bounded_json import parse_json
-from netlab.measure.ledger import one_machine
+from netlab.measure.shared_machines import one_machine
 from netlab.study import Study
 from netlab.study.flows import from_text, has_hosts
 

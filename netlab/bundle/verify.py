@@ -26,7 +26,7 @@ from netlab.files import paths
 from netlab.files.archive import names_in
 from netlab.files.bounded_json import read_json
 from netlab.files.reading import read_bytes
-from netlab.lab import lab, namespaces
+from netlab.lab import requirements, rootless
 from netlab.report.cache import user_cache
 from netlab.report.site import EXECUTED, Executions, ReportRequest, probably_executed, publish
 from netlab.results.parquet import check_texts
@@ -115,12 +115,12 @@ def other_figures(
     netlab's own notebooks compute them, in a process without network that can only read the bundle
     where this machine allows that.
     """
-    wall = namespaces.reading(directory)
+    wall = rootless.reading(directory)
     python = (sys.executable, "-P", "-c")
     tried = _run((*wall, *python, "import netlab"), work)
     if tried.returncode != 0:
         wall = ()
-        cause, _ = lab.refusal(" ".join(tried.stderr.split())[-SHOWN_CHARACTERS:])
+        cause, _ = requirements.refusal(" ".join(tried.stderr.split())[-SHOWN_CHARACTERS:])
         say(f"the figures are recomputed with network and write access: no namespaces, {cause}")
     done = _run((*wall, *python, RECOMPUTE, str(directory), str(work)), work)
     if done.returncode != 0:

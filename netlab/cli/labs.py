@@ -7,7 +7,7 @@ import os
 import click
 
 from netlab.errors import NetlabError
-from netlab.lab import sshd
+from netlab.lab import task_group
 from netlab.lab.lab import Lab, down, find, labs
 from netlab.lab.reaper import SEARCH_PATH
 from netlab.study import Study
@@ -47,7 +47,7 @@ def _shown(lab: Lab) -> str:
     where = ", in a user namespace" if lab.user_namespace else ""
     lines = [
         f"lab {status['id']}: study {status['study']}, {whole}{where}{owner}",
-        f"  processes: {sshd.IN_WORDS[status['task_group']]}",
+        f"  processes: {task_group.IN_WORDS[status['task_group']]}",
     ]
     for name, host in status["hosts"].items():
         up = "up" if host["up"] else "gone"

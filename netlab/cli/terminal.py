@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from netlab.hosts.connection import CONTROLS
+from netlab.hosts.controls import CONTROLS
 from netlab.hosts.terminal import asking
 
 

@@ -27,7 +27,8 @@ from netlab.experiment.request import VisitRequest
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.lab.lab import Lab
-from netlab.notebooks.progress import NOTE, WAITED, SilentNotebook
+from netlab.notebooks.progress import NOTE, WAITED
+from netlab.notebooks.silence import SilentNotebook
 from netlab.results.conditions import left_out
 from netlab.results.flags import counted_flags
 from netlab.study import Study

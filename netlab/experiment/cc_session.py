@@ -11,7 +11,8 @@ from pathlib import Path
 
 from netlab.congestion import CcChoice, choose
 from netlab.errors import HostError, NetlabError, Unsupported
-from netlab.hosts.host import SILENCE_S, Host, LineProcess
+from netlab.hosts.host import Host
+from netlab.hosts.line_process import SILENCE_S, LineProcess
 from netlab.study import Stack, Study
 from netlab.study.base import controls
 from netlab.tuning.knobs import Knob

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
-from netlab.measure.exchange import Emulated
+from netlab.measure.emulator_report import Emulated
 from netlab.study import Group, Study
 from netlab.study import flows as unequal
 from netlab.study.flows import HOPS

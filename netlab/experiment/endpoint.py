@@ -13,28 +13,20 @@ from netlab import core
 from netlab.errors import BadInput, HostError, TuningError
 from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
 from netlab.generators import versions
-from netlab.hosts.agent import HostLease, push_agent
-from netlab.hosts.host import (
-    ONE_HOST,
-    SILENCE_S,
-    Host,
-    LineProcess,
-    is_one_host,
-    whole_number,
-)
-from netlab.hosts.path import (
-    NO_CARRIER,
-    OPENED_AT_ONCE,
-    close_hosts,
-    open_all,
-    together,
-    wait_for_carrier,
-)
+from netlab.hosts.agent import push_agent
+from netlab.hosts.at_once import together
+from netlab.hosts.carrier import NO_CARRIER, wait_for_carrier
+from netlab.hosts.host import Host
+from netlab.hosts.host_facts import ONE_HOST, is_one_host, whole_number
+from netlab.hosts.lease import HostLease
+from netlab.hosts.line_process import SILENCE_S, LineProcess
+from netlab.hosts.opening import OPENED_AT_ONCE, close_hosts, open_all
 from netlab.hosts.ssh import SshHost
 from netlab.hosts.stack import InterfaceStack
 from netlab.lab import lab as labs
-from netlab.lab.lab import Lab, lab_limits
+from netlab.lab.lab import Lab
 from netlab.lab.reaper import base as lab_base
+from netlab.lab.rootless_limits import lab_limits
 from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note
 from netlab.study import Group, Study

@@ -15,7 +15,7 @@ from netlab.experiment.endpoint import Endpoint
 from netlab.files.answers import checked
 from netlab.files.bounded_json import parse_json, read_json
 from netlab.files.writing import write_json
-from netlab.measure.ledger import one_machine, with_controller
+from netlab.measure.shared_machines import one_machine, with_controller
 from netlab.study import Study
 from netlab.study.schedule import Run
 

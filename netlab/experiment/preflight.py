@@ -15,11 +15,11 @@ from netlab.experiment.path_bus import contradiction, host_bus
 from netlab.experiment.trial import link_MBps, probe_request, request_of, side_of
 from netlab.files import paths
 from netlab.generators import missing
-from netlab.hosts.host import whole_number
+from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import ping
 from netlab.measure.exchange import datagrams, measure
-from netlab.measure.ledger import one_machine
 from netlab.measure.segment import packet_size, tcp_rtt_s
+from netlab.measure.shared_machines import one_machine
 from netlab.measure.steadiness import longer
 from netlab.study import UDP, Group, Study, Timing, Udp
 from netlab.study.factors import link_name, path_of_link

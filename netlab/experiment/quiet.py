@@ -10,9 +10,9 @@ from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.trial import side_of
 from netlab.generators.remote_process import difference, snapshot
 from netlab.measure.exchange import RunEnd
-from netlab.measure.flags import ForeignLoad, load_of, own_processes
-from netlab.measure.ledger import one_machine
+from netlab.measure.others_cpu import ForeignLoad, load_of, own_processes
 from netlab.measure.record import others_load, own_us
+from netlab.measure.shared_machines import one_machine
 from netlab.study import Noise
 
 SPAN_S = 0.2

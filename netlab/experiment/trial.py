@@ -18,32 +18,29 @@ from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.memory_copy import Copies
 from netlab.experiment.path_bus import path_bus
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
-from netlab.hosts.host import whole_number
+from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import PathCheck, probe_path
 from netlab.hosts.stack import InterfaceStack
 from netlab.measure.bottleneck import ONE_SLAVE, bottleneck
-from netlab.measure.exchange import Cross, Emulated, Request, RunEnd, RunOutcome, measure
-from netlab.measure.flags import DEFAULT_NOISE, flags_of, foreign_load
-from netlab.measure.ledger import (
-    audit,
-    audit_links,
-    audit_path,
-    one_machine,
-    with_controller,
-)
+from netlab.measure.emulator_report import Emulated
+from netlab.measure.exchange import Cross, Request, RunEnd, RunOutcome, measure
+from netlab.measure.flags import DEFAULT_NOISE, flags_of
+from netlab.measure.ledger import audit, audit_links, audit_path
+from netlab.measure.others_cpu import foreign_load
+from netlab.measure.probe_columns import probe_fault
 from netlab.measure.record import (
     RunSetting,
-    datagram_notes,
     interval_rows,
-    probe_fault,
     record,
     trace_rows,
     with_fullest_link,
     with_upper_bound,
 )
 from netlab.measure.segment import packet_size, tcp_rtt_s
+from netlab.measure.shared_machines import one_machine, with_controller
 from netlab.measure.spans import Spans
 from netlab.measure.steadiness import cut, may_be_halved, unsteady, variation_percent
+from netlab.measure.udp_columns import datagram_notes
 from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.results.flags import Flag, join_flags
 from netlab.study import OWN, UDP, Group, Noise, Study, Timing, Udp

@@ -21,7 +21,7 @@ from netlab.experiment.request import VisitRequest
 from netlab.experiment.trial import Trials
 from netlab.experiment.watcher import RunDone
 from netlab.generators import require
-from netlab.hosts.agent import HostLease
+from netlab.hosts.lease import HostLease
 from netlab.lab.lab import Lab
 from netlab.notebooks.progress import WAITED, announce, note
 from netlab.results.campaign_files import campaign_of

@@ -27,7 +27,7 @@ from netlab.files.bounded_json import parse_json, read_json
 from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import names_file, write_json
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, JobOutcome, read_plan
-from netlab.hosts.agent import HostLease
+from netlab.hosts.lease import HostLease
 
 CAMPAIGN, EVENTS, HOSTS = "campaign.json", "events.jsonl", "hosts"
 JOBS_LOCK = ".jobs"

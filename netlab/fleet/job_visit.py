@@ -21,7 +21,7 @@ from netlab.files.writing import write_json
 from netlab.fleet.pair_study import PairEnds, pair_study
 from netlab.fleet.pairs import Pair
 from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, pair_id
-from netlab.hosts.agent import HostLease, LeaseRefused
+from netlab.hosts.lease import HostLease, LeaseRefused
 from netlab.measure.exchange import silent_host
 from netlab.study import Study, schedule
 from netlab.survey.paths import surveyed

@@ -18,7 +18,8 @@ from typing import Literal
 from netlab import wings
 from netlab.errors import HostError, NetlabError
 from netlab.hosts import vrf as vrfs
-from netlab.hosts.host import FACTS_S, SILENCE_S, Host
+from netlab.hosts.host import FACTS_S, Host
+from netlab.hosts.line_process import SILENCE_S
 from netlab.outputs.iperf_text import Iperf2Run
 from netlab.outputs.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format

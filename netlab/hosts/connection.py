@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
 import re
 import selectors
-import shlex
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,8 +20,9 @@ import fabric
 import invoke
 import paramiko
 
-from netlab.errors import BadInput
-from netlab.hosts.host import STDERR_KEPT_BYTES
+from netlab.hosts.command_output import CommandOutput
+from netlab.hosts.controls import CONTROLS
+from netlab.hosts.line_process import STDERR_KEPT_BYTES
 from netlab.hosts.terminal import ASK_TIMEOUT_S, Terminal
 
 CONNECT_TIMEOUT_S = 8
@@ -33,60 +31,10 @@ LOGIN_SPARE_S = 30.0
 KEEPALIVE_S = 5
 SILENCE_S = 15
 LOG_BYTES = 1 << 20
-SOCKET_PATH_BYTES = 80
-"""Of the 108 that the kernel allows ssh needs 17 for a temporary name."""
+
 
 # Errors are raised; without a handler paramiko would also print tracebacks into notebooks.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
-
-# The control sockets of this process, and what ends its masters when it is killed.
-
-# Argument: the directory. Its standard input ends with the controller.
-REAP = r"""
-while read -r _; do :; done
-for f in "$1"/*.pid; do
-  [ -e "$f" ] && kill "$(cat "$f")" 2>/dev/null
-done
-rm -rf -- "$1"
-"""
-
-
-class Controls:
-    """A private directory, short enough for sockets, that is removed when this process ends."""
-
-    def __init__(self) -> None:
-        self._lock, self._owner = threading.Lock(), 0
-        self._numbers = itertools.count()
-
-    def path(self) -> Path:
-        """Return a new path, to which suffixes are appended."""
-        with self._lock:
-            if self._owner != os.getpid():
-                self._directory, self._owner = _short_directory(), os.getpid()
-                self._reaper = subprocess.Popen(
-                    ("sh", "-c", REAP, "netlab-ssh", self._directory),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                    cwd="/",
-                )
-            return self._directory / str(next(self._numbers))
-
-
-CONTROLS = Controls()
-
-
-def _short_directory() -> Path:
-    places = (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp", "/var/tmp")
-    for place in places:
-        # ssh expands % and ${} in a control path
-        short = place.startswith("/") and len(os.fsencode(place)) < SOCKET_PATH_BYTES - 32
-        if short and not set(place) & set("%${}"):
-            with contextlib.suppress(OSError):
-                return Path(tempfile.mkdtemp(prefix="netlab-ssh-", dir=place))
-    message = f"no directory for SSH connections can be made in {', '.join(filter(None, places))}"
-    raise BadInput(message, code="E-HOST-049")
 
 
 def option_words(options: tuple[str, ...]) -> list[str]:
@@ -280,48 +228,6 @@ def _tail(file: str) -> str:
 def said_by_ssh(log: str) -> list[str]:
     own = r"debug\d: |OpenSSH_|Authenticated (to|using) |Transferred: |Bytes per second: |\s*$"
     return [line for line in log.splitlines() if not re.match(own, line)]
-
-
-BEGIN = b"netlab: what follows is of the command\n"
-UNSAFE = re.compile(rb"[^ -~]|[\\'!]")
-"""Bytes that a login shell may read in another way than sh within single quotes."""
-
-PRINTED_BYTES = 1 << 16
-
-
-def command_line(argv: tuple[str, ...]) -> bytes:
-    """An argv as a line of one meaning to any login shell; start-up files print before `BEGIN`."""
-    words = f"exec {shlex.join(argv)}".encode("utf-8", "surrogateescape")
-    encoded = UNSAFE.sub(lambda byte: b"\\0%03o" % byte[0][0], words)
-    return b"""sh -c 'echo "%s"; eval "$(printf %%b "$1")"' sh '%s'""" % (BEGIN.strip(), encoded)
-
-
-class CommandOutput:
-    """Standard output of a command, after what start-up files print."""
-
-    def __init__(self, receive: Callable[[int, float], bytes]):
-        self._receive = receive
-        self._before: bytes | None = b""  # None once the command has begun
-        self._kept = b""
-
-    def begin(self, timeout_s: float) -> bool:
-        """Read until the command has begun, or has not and will not; False at the end."""
-        deadline = time.monotonic() + timeout_s
-        while self._before is not None:
-            chunk = self._receive(65536, max(0.0, deadline - time.monotonic()))
-            printed, begins, output = (self._before + chunk).partition(BEGIN)
-            if begins or not chunk or len(printed) > PRINTED_BYTES:
-                self._before, self._kept = None, output if begins else printed
-                return bool(chunk)
-            self._before = printed
-        return True
-
-    def read(self, size: int, timeout_s: float) -> bytes:
-        self.begin(timeout_s)
-        if self._kept:
-            chunk, self._kept = self._kept[:size], self._kept[size:]
-            return chunk
-        return self._receive(size, timeout_s)
 
 
 class SshPipe:

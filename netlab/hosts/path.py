@@ -1,63 +1,13 @@
-"""The path between two hosts: opened together, its carrier, and a check of it."""
+"""ping and traceroute of a path: one short check, or many pings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
-from netlab.errors import HostError
-from netlab.files.uncut import interrupts_wait
+from netlab.hosts.at_once import together
 from netlab.hosts.host import Host
-
-# Wait for the link of an interface: many drivers reset the card to apply a setting.
-
-CARRIER_S = 30
-"""Timeout of a link that comes up again: a switch with spanning tree takes about that long."""
-
-SPARE_S = 20.0
-
-# Arguments: interface, timeout in s. A missing interface is for others to report.
-WAIT = r"""
-cd "/sys/class/net/$1" 2>/dev/null || exit 0
-i=$(($2 * 5))
-until [ "$(cat carrier 2>/dev/null)" = 1 ]; do
-  if [ "$i" -le 0 ]; then exit 3; fi
-  i=$((i - 1))
-  sleep 0.2 2>/dev/null || { sleep 1; i=$((i - 4)); }
-done
-"""
-
-
-NO_CARRIER = "E-HOST-038"
-
-
-def wait_for_carrier(host: Host, interface: str, *, timeout_s: int = CARRIER_S) -> None:
-    argv = ("sh", "-c", WAIT, "wait", interface, str(timeout_s))
-    done = host.run(argv, timeout_s=timeout_s + SPARE_S, check=False)
-    if done.exit_status == 3:
-        message = (
-            f"{interface} has no link {timeout_s} s after its settings were changed; check the "
-            "cable, and whether the card takes them"
-        )
-        raise HostError(host.name, message, code=NO_CARRIER)
-
-
-# Calls that run at the same time.
-
-T = TypeVar("T")
-
-
-def together(calls: Iterable[Callable[[], T]], *, at_once: int) -> list[Future[T]]:
-    """Make calls, several at a time; return when all have ended."""
-    with interrupts_wait(), ThreadPoolExecutor(max_workers=at_once) as pool:
-        return [pool.submit(call) for call in calls]
-
-
-# ping and traceroute of a path: one short check, or many pings.
 
 # Arguments: the two data addresses, and the interface if it is in a VRF. Each tool has a timeout
 # of 1.8 s; output printed before it counts.
@@ -132,32 +82,3 @@ def parse(ping: str, traceroute: str) -> PathCheck:
     figures = [None if value is None else float(value) for value in values]
     figures.append(None if loss is None else float(loss[1]))
     return PathCheck(ping, traceroute, *figures)
-
-
-# Open and close several hosts at a time.
-
-OPENED_AT_ONCE = 16
-
-
-def open_all(hosts: Mapping[str, Host]) -> None:
-    try:
-        attempts = together([host.open for host in hosts.values()], at_once=OPENED_AT_ONCE)
-        failures = [error for attempt in attempts if (error := attempt.exception())]
-        unreachable = [error for error in failures if isinstance(error, HostError)]
-        if len(unreachable) > 1 and len(unreachable) == len(failures):
-            raise HostError(
-                ", ".join(error.host for error in unreachable),
-                "cannot be used",
-                output="\n".join(error.with_code() for error in unreachable),
-                code="E-HOST-039",
-            )
-        if failures:
-            raise failures[0]
-    except BaseException:
-        close_hosts(hosts)
-        raise
-
-
-def close_hosts(hosts: Mapping[str, Host]) -> None:
-    for closed in together([host.close for host in hosts.values()], at_once=OPENED_AT_ONCE):
-        closed.result()

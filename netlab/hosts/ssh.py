@@ -11,18 +11,19 @@ import subprocess
 from pathlib import Path
 
 from netlab.errors import BadInput, HostError
+from netlab.hosts.command_output import command_line
 from netlab.hosts.connection import (
     CONNECT_TIMEOUT_S,
-    CONTROLS,
     KEEPALIVE_S,
     LOGIN_SPARE_S,
     SILENCE_S,
     Connection,
-    command_line,
     option_words,
     said_by_ssh,
 )
-from netlab.hosts.host import Host, Pipe
+from netlab.hosts.controls import CONTROLS
+from netlab.hosts.host import Host
+from netlab.hosts.line_process import Pipe
 from netlab.hosts.terminal import place_of_login, terminal
 
 OWN_OPTIONS = (

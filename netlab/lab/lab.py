@@ -12,121 +12,23 @@ import json
 import os
 import re
 import secrets
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
 from netlab.files.bounded_json import read_json
 from netlab.files.uncut import interrupts_wait
-from netlab.hosts.path import together
 from netlab.hosts.ssh import SshHost
-from netlab.lab import emulator, link, namespaces, reaper, sshd, switch
-from netlab.lab.namespaces import entry, inside, ip, shielded, tc, tool
-from netlab.lab.reaper import SEARCH_PATH
-from netlab.lab.topology import LabPath, Topology, topology
-from netlab.study import Study, flows
-
-# Create the parts of a lab: namespaces, keys, links and their settings.
-
-MADE_AT_ONCE = 4
-# In a namespace only an allowed algorithm can be the default; the last one always is.
-CONGESTION = ("cubic", "reno")
-SET_CONGESTION = r"""
-for name do
-  if echo "$name" > /proc/sys/net/ipv4/tcp_congestion_control; then exit 0; fi
-done 2>/dev/null
-exit 1
-"""
-
-
-# The kernel gives no socket one of the ports by which an emulator knows a flow.
-FLOW_PORTS = f"{flows.PORTS.start}-{flows.PORTS.stop - 1}"
-RESERVE_PORTS = 'echo "$1" > /proc/sys/net/ipv4/ip_local_reserved_ports'
-
-
-def make(state: Path, plan: Topology, busy: int) -> None:
-    lab_id = state.name
-    names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
-    sshd.make_task_group(state, len(plan.hosts))
-    if namespaces.rootless():
-        namespaces.hold_namespaces(state, busy)
-    switched = [path.name for path in plan.paths if path.also]
-    switches = {path: switch.namespace(lab_id, at) for at, path in enumerate(switched)}
-    added = [
-        partial(tool, (*entry(name), "ip", "netns", "add", name), busy=busy)
-        for name in (*names.values(), *switches.values())
-    ]
-    _all(partial(sshd.prepare, state, plan.hosts, busy), *added)
-    for path in plan.paths:
-        first, second = path.ends
-        if path.emulator is not None:
-            here = (names[first.host], first.interface)
-            peer = (names[second.host], second.interface)
-            if path.also:
-                here = switch.make(path, switches[path.name], names, busy)
-            emulator.start(state, path.name, (here, peer), path.emulator)
-            continue
-        tool(pair_argv(path, names), host=first.host, busy=busy)
-    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
-    for path in plan.paths:
-        if path.also:
-            switch.set_up(path, switches[path.name], ipv6=ipv6, busy=busy)
-
-    def set_up(host: str) -> None:
-        for argv, lines in set_up_commands(host, names[host], plan, ipv6=ipv6):
-            tool(argv, lines=lines, host=host, busy=busy)
-
-    _all(*(partial(set_up, host) for host in plan.hosts))
-    waits: list[Callable[[], None]] = []
-    # after all are set up: a link is up when both of its ends are
-    for host in plan.hosts:
-        interfaces = [end.interface for end, _ in plan.ends(host)]
-        waits.append(partial(link.wait_until_up, names[host], interfaces, host=host, busy=busy))
-    _all(*waits)
-
-
-def _all(*calls: Callable[[], object]) -> None:
-    for done in together(calls, at_once=MADE_AT_ONCE):
-        done.result()
-
-
-def pair_argv(path: LabPath, names: dict[str, str]) -> tuple[str, ...]:
-    first, second = path.ends
-    words = path.settings.add_words
-    # created in the hosts' namespaces: the machine's own never has the pair
-    line = (
-        f"link add {first.interface}{words} type veth "
-        f"peer name {second.interface} netns {names[second.host]}{words}"
-    )
-    return ip(names[first.host], *line.split())
-
-
-def set_up_commands(
-    host: str, namespace: str, plan: Topology, *, ipv6: bool
-) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    ends = plan.ends(host)
-    yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
-    if any(path.knows_flows for path in plan.paths):
-        yield inside(namespace, ("sh", "-c", RESERVE_PORTS, "reserve", FLOW_PORTS)), []
-    lines = ["link set dev lo up"]
-    for end, settings in ends:
-        argv = settings.settings_argv(end.interface, reserved=not namespaces.rootless())
-        yield inside(namespace, argv), []
-        lines += [*settings.ip_lines(end.interface), *end.ip_lines(ipv6=ipv6)]
-    for path in plan.paths:
-        lines += switch.ip_lines(path, host, ipv6=ipv6)
-    yield ip(namespace, "-batch", "-"), lines
-    if shapes := plan.tc_lines(host):
-        yield tc(namespace, "-batch", "-"), shapes
-
-
-# Removal of a lab whose process dies.
+from netlab.lab import emulator, link, namespaces, reaper, rootless, sshd, task_group
+from netlab.lab.making import make
+from netlab.lab.namespaces import inside
+from netlab.lab.requirements import check, check_rights
+from netlab.lab.topology import Topology, topology
+from netlab.study import Study
 
 
 class Guard:
@@ -185,7 +87,7 @@ class Lab:
         check_rights()
         plan = topology(study)
         delays = {path.settings.interrupt_delay_ns for path in plan.paths if path.settings.card}
-        if namespaces.rootless() and len(delays) > 1:
+        if rootless.rootless() and len(delays) > 1:
             message = (
                 "the study compares values of interrupt_delay_us, which only root of the machine "
                 "can set: run netlab with sudo"
@@ -273,15 +175,15 @@ class Lab:
 
     @property
     def user_namespace(self) -> bool:
-        return namespaces.rootless() and not self.foreign
+        return rootless.rootless() and not self.foreign
 
     @property
-    def task_group(self) -> sshd.TaskGroupKind:
-        """Task groups of the ends, as :data:`netlab.lab.sshd.TaskGroupKind`."""
-        return sshd.task_group_kind(self.state)
+    def task_group(self) -> task_group.TaskGroupKind:
+        """Task groups of the ends, as :data:`netlab.lab.task_group.TaskGroupKind`."""
+        return task_group.task_group_kind(self.state)
 
     def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:
-        return (*sshd.in_task_group(self.state), *inside(self.namespace(host), argv))
+        return (*task_group.in_task_group(self.state), *inside(self.namespace(host), argv))
 
     def host(self, name: str) -> SshHost:
         self.namespace(name)  # refuses a host that it does not have
@@ -409,135 +311,3 @@ def _write(state: Path, content: dict) -> None:
     partial = state / f"{STATE_FILE}.partial"
     partial.write_text(json.dumps(content, indent=1))
     partial.replace(state / STATE_FILE)
-
-
-# Requirements of a lab, checked before anything is created.
-
-PACKAGES = {
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "ethtool": "ethtool",
-    "sshd": "openssh-server",
-    "ssh-keygen": "openssh-client",
-    "unshare": "util-linux",
-}
-USER_PACKAGES = {"nsenter": "util-linux", "hostname": "hostname"}
-"""Needed in addition without root."""
-NAMELESS = ("unshare", "--net", "--mount", "--uts", "--")
-
-# Runs in nameless namespaces that end with it; prints the name of each missing feature. Arguments:
-# tbf or -, most queues of a link, root or user.
-PROBE = r"""
-mount -t sysfs sysfs /sys || { echo sysfs; exit; }
-ip link add nl0 type veth peer name nl1 || { echo veth; exit; }
-if [ "$3" = user ]; then hostname host; else echo host > /proc/sys/kernel/hostname; fi ||
-  echo hostname
-if [ "$1" = tbf ]; then
-  tc qdisc add dev nl0 root tbf rate 1gbit burst 131072b limit 1000000b || echo tbf
-fi
-ethtool -K nl0 gro on tso off gso off tx off rx off || echo offloads
-ip link set dev nl0 gro_max_size 100 || echo gro_max_size
-if [ "$3" = user ]; then exit; fi
-for f in gro_flush_timeout napi_defer_hard_irqs; do
-  echo 0 > "/sys/class/net/nl0/$f" || echo "$f"
-done
-if [ "$2" -gt 1 ]; then
-  ip link add nq0 numtxqueues 2 numrxqueues 2 type veth peer name nq1 &&
-    echo 1 > /sys/class/net/nq0/queues/tx-0/xps_cpus || echo xps
-fi
-"""
-MEANINGS = {
-    "sysfs": "a mount of /sys in a namespace (a container needs --privileged)",
-    "veth": "veth pairs (CONFIG_VETH)",
-    "hostname": "a hostname per namespace (CONFIG_UTS_NS)",
-    "tbf": "the token bucket that models the bus (CONFIG_NET_SCH_TBF)",
-    "offloads": "offloads of veth that can be switched (Linux 5.13)",
-    "gro_max_size": "gro_max_size (Linux 5.19 and iproute2 5.18)",
-    "gro_flush_timeout": "gro_flush_timeout (CONFIG_SYSFS)",
-    "napi_defer_hard_irqs": "napi_defer_hard_irqs (Linux 5.8)",
-    "xps": "several queues of veth with processors of their own (CONFIG_XPS)",
-}
-
-
-def check_rights() -> None:
-    if os.uname().sysname != "Linux":
-        message = "the lab needs Linux; on other systems measure hosts over SSH"
-        raise Unsupported(message, code="E-LAB-018")
-    if not namespaces.rootless():
-        return
-    done = shielded((*namespaces.nameless(), "true"))
-    if done.returncode != 0:
-        cause, remedy = refusal(done.stderr.strip())
-        message = (
-            "the lab makes network namespaces; without root it needs a user namespace, which this "
-            f"machine refuses: {cause}. Run netlab with sudo{remedy}"
-        )
-        raise Unsupported(message, code="E-LAB-019")
-
-
-def refusal(said: str, sysctls: Path = Path("/proc/sys")) -> tuple[str, str]:
-    settings = (
-        ("user/max_user_namespaces", "0", "10000"),
-        ("kernel/unprivileged_userns_clone", "0", "1"),
-        ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
-    )
-    for name, forbids, permits in settings:
-        try:
-            value = (sysctls / name).read_text().strip()
-        except OSError:
-            continue
-        if value == forbids:
-            name = name.replace("/", ".", 1)
-            return f"{name} is {value}", f", or permit it: sudo sysctl {name}={permits}"
-    if not (sysctls / "user/max_user_namespaces").exists():
-        return "the kernel has none (CONFIG_USER_NS)", ""
-    return f"{said}; a container or its seccomp profile may forbid it", ""
-
-
-def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> None:
-    user = namespaces.rootless()
-    packages = PACKAGES | (USER_PACKAGES if user else {})
-    missing = [name for name in packages if shutil.which(name, path=search_path) is None]
-    if missing:
-        message = (
-            f"the lab needs {', '.join(missing)}, not installed here; install with: "
-            f"apt-get install -y {' '.join(sorted({packages[name] for name in missing}))}"
-        )
-        raise Unsupported(message, code="E-LAB-020")
-    words = ("tbf" if shaped else "-", str(queues), "user" if user else "root")
-    place = namespaces.nameless() if user else NAMELESS
-    done = shielded((*place, "sh", "-c", PROBE, "probe", *words), search_path=search_path)
-    lacking = [MEANINGS[word] for word in done.stdout.split() if word in MEANINGS]
-    if lacking:
-        reported = "; ".join(dict.fromkeys(done.stderr.split("\n"))).strip("; ")
-        message = f"the lab needs {'; '.join(lacking)}, which this machine refused: {reported}"
-        raise Unsupported(message, code="E-LAB-021")
-    if done.returncode != 0 and "unshare" in done.stderr:
-        message = "namespaces cannot be made here (a container needs --privileged): "
-        raise Unsupported(message + done.stderr.strip(), code="E-LAB-022")
-
-
-# Limits of a lab made without root, for the records of its runs.
-
-LIMITS = Path("/proc/sys/net/core")
-RESERVED = "only root of the machine may set it, and the lab was made without root"
-
-
-def lab_limits(
-    host: str, link: dict, *, sndbuf_B: int = 0, rcvbuf_B: int = 0, limits: Path = LIMITS
-) -> list[dict]:
-    """Settings of a study that a lab made without root does not have."""
-    reasons = {}
-    for name, asked_B in (("wmem_max", sndbuf_B), ("rmem_max", rcvbuf_B)):
-        limit_B = int((limits / name).read_text())
-        if asked_B > limit_B:
-            reasons[f"force_buffer beyond net.core.{name}"] = (
-                f"a socket gets {limit_B} B instead of {asked_B} B: only root of the machine may "
-                "exceed its limits, and the lab was made without root"
-            )
-    wanted = link.get("wanted", {})
-    if wanted.get("interrupt_delay_ns", 0) != link.get("interrupt_delay_ns", 0):
-        reasons["interrupt_delay_us"] = RESERVED
-    if wanted.get("queues", 1) > 1 and not any(mask.strip("0,") for mask in link["sending_cpus"]):
-        reasons["CPUs of each queue (xps_cpus)"] = RESERVED
-    return [{"host": host, "knob": knob, "reason": reason} for knob, reason in reasons.items()]

@@ -13,44 +13,14 @@ Models:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from netlab.bus import pci_x_efficiency
+from netlab.lab.link_queues import sending_masks
 from netlab.lab.namespaces import inside, ip, tc, tool, tool_json
 from netlab.study import LabLink
-from netlab.study.links import MOST_QUEUES
 from netlab.units import ETHERNET_HEADER_B
-
-# Queues of a lab link, distributed among the CPUs.
-#
-# A card's driver gives each processor a pair and lets it send into its own (XPS). So does this:
-# what a processor sends, it also receives at the other end of the veth pair, and no two of them
-# wait for one ring or overfill it.
-
-GROUP_BITS = 32
-"""Bits of a group in a mask of sysfs; commas separate the groups."""
-
-
-def queue_a_cpu() -> int:
-    return min(os.cpu_count() or 1, MOST_QUEUES)
-
-
-def sending_masks(queues: int, cpus: int | None = None) -> tuple[str, ...]:
-    """Return the CPUs that send into each queue, in the format of ``xps_cpus``."""
-    if queues == 1:
-        return ()
-    cpus = cpus or os.cpu_count() or 1
-    return tuple(_mask(sum(1 << cpu for cpu in range(q, cpus, queues))) for q in range(queues))
-
-
-def _mask(bits: int) -> str:
-    groups = [f"{bits % (1 << GROUP_BITS):08x}"]
-    while bits := bits >> GROUP_BITS:
-        groups.insert(0, f"{bits % (1 << GROUP_BITS):08x}")
-    return ",".join(groups)
-
 
 # 1,000 packets, as Linux gives an Ethernet card.
 TX_QUEUE_LENGTH = 1000

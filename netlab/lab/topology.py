@@ -5,14 +5,15 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import from_content, to_content
-from netlab.lab import emulator as lab_emulator
-from netlab.lab.emulator import EmulatorSettings, NetemSettings
+from netlab.lab import kernel_emulator
+from netlab.lab.emulator import EmulatorSettings
+from netlab.lab.kernel_emulator import KernelFeatures, NetemSettings
 from netlab.lab.link import LinkSettings
 from netlab.study import LabLink, Study
 from netlab.study.factors import path_of_link
@@ -115,7 +116,7 @@ class Topology:
 
 
 def topology(
-    study: Study, kernel: Callable[[], lab_emulator.KernelFeatures] = lab_emulator.kernel
+    study: Study, kernel: Callable[[], kernel_emulator.KernelFeatures] = kernel_emulator.kernel
 ) -> Topology:
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
@@ -141,8 +142,8 @@ def topology(
         if emulated is None:
             settings = LinkSettings.of(link, study.bus_MBps(name), mtu_B)
             paths.append(LabPath(name, (first, second), settings))
-        elif not forced(study, name) and lab_emulator.takes(emulated, kernel):
-            settings, netem = lab_emulator.link_settings(), NetemSettings.of(emulated, mtu_B)
+        elif not forced(study, name) and kernel_emulator.takes(emulated, kernel):
+            settings, netem = kernel_emulator.link_settings(), NetemSettings.of(emulated, mtu_B)
             paths.append(LabPath(name, (first, second), settings, netem=netem))
         else:
             settings = LinkSettings.of(link, study.bus_MBps(name), mtu_B)
@@ -245,33 +246,3 @@ def _check_ends(paths: list[LabPath]) -> None:
                         message, where=f"paths.{path.name}", value=word, code="E-LAB-028"
                     )
                 seen.add((end.host, word))
-
-
-# A study of two lab hosts, ``gen`` and ``sink``: what autotune, benchmark and calibration use.
-
-SENDER, RECEIVER = "gen", "sink"
-
-
-def lab_pair(
-    name: str,
-    title: str,
-    links: Mapping[str, dict],
-    groups: Iterable[dict],
-    *,
-    mtus_B: Iterable[int] = (1500,),
-    **keys: object,
-) -> Study:
-    ends = [{"host": SENDER}, {"host": RECEIVER}]
-    return Study.model_validate(
-        {
-            "netlab": 1,
-            "name": name,
-            "title": title,
-            "hosts": {host: {"kind": "lab"} for host in (SENDER, RECEIVER)},
-            "paths": {path: {"ends": ends, "link": link} for path, link in links.items()},
-            "groups": [{**group, "sender": SENDER} for group in groups],
-            "tunings": [{"name": "mtu-only", "knobs": [], "mtus_B": list(mtus_B)}],
-            "streams": [1],
-            **keys,
-        }
-    )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -16,35 +15,35 @@ from netlab.files.run_results import (
     HostCounts,
     InterfaceKey,
     Meter,
-    PhaseName,
-    ProbeWay,
     Process,
     ReadEnd,
     SentEnd,
-    SentProbes,
     Softnet,
     StreamEnd,
     TcpKey,
     ToolMeter,
     ZeroCopy,
 )
+from netlab.measure.card_counts import card_columns
+from netlab.measure.cpu_frequency import throttling
 from netlab.measure.cross import cross_columns, cross_frames_MBps
+from netlab.measure.emulator_report import Emulated
 from netlab.measure.exchange import (
     TRACED,
     Direction,
-    Emulated,
     RunOutcome,
-    datagrams,
-    datagrams_of,
     meter_of,
     tcp_of,
     window_of,
 )
 from netlab.measure.fairness import stream_columns
-from netlab.measure.flags import foreign_load, foreign_traffic, throttling
-from netlab.measure.ledger import Ledger, card_columns, transfer_of
+from netlab.measure.ledger import Ledger
+from netlab.measure.others_cpu import foreign_load
+from netlab.measure.others_traffic import foreign_traffic
+from netlab.measure.probe_columns import latency_columns, rtts_over
 from netlab.measure.spans import Spans
-from netlab.results import histogram
+from netlab.measure.transfer_time import transfer_of
+from netlab.measure.udp_columns import datagram_columns
 from netlab.results.columns import FURTHER_SENDER
 from netlab.units import (
     HEADERS_B,
@@ -500,7 +499,7 @@ def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> list[dict]:
         edges_s = (t_ns - flow.sink["t_go_ns"]) / 1e9
         columns: dict[str, np.ndarray] = {"t_s": edges_s[1:], "interval_s": np.diff(t_ns) / 1e9}
         columns |= {"bytes": np.diff(counts, axis=1), "in_window": inside}
-        columns |= _rtts_over(flow.gen, edges_s)
+        columns |= rtts_over(flow.gen, edges_s)
         parts.append(_by_stream(run_id, name, range(len(counts)), **columns))
     return parts
 
@@ -514,198 +513,3 @@ def _by_stream(run_id: str, direction: str, streams: Sequence[int], **columns: n
     }
     stream = np.repeat(np.asarray(streams), count)
     return {"run_id": run_id, "direction": direction, "stream": stream, **rows}
-
-
-# Columns of the latency probe of a run: the round trips before, under and after its load.
-
-
-MINUTE_US = 60e6
-PHASES: tuple[PhaseName, ...] = ("idle", "loaded", "after")
-WAYS: tuple[ProbeWay, ...] = ("latency", "latency_tcp")
-
-
-def _phase(probes: Sequence[SentProbes], name: PhaseName) -> tuple[np.ndarray, int, int]:
-    """RTTs of a phase in us, probes sent, and answers out of order; of all directions."""
-    phases = [probe[name] for probe in probes]
-    rtts_us = [rtt_us for phase in phases for rtt_us in phase["rtt_us"] if rtt_us is not None]
-    sent, reordered = (sum(phase[key] for phase in phases) for key in ("sent", "reordered"))
-    return np.array(rtts_us, float), sent, reordered
-
-
-def _percentile(rtts_us: np.ndarray, percent: float) -> float | None:
-    return float(np.percentile(rtts_us, percent)) if rtts_us.size else None
-
-
-def _probes(flows: Sequence[Direction], way: ProbeWay) -> list[SentProbes]:
-    return [probe for flow in flows if (probe := flow.gen.get(way))]
-
-
-def _one_way(probe: SentProbes) -> dict[str, np.ndarray]:
-    """Times of each probe there and back in us, by phase.
-
-    The clocks of two hosts differ. Of the fastest round trip before the streams, and of the one
-    after, half is taken for each way; the clocks run apart evenly between the two. A path whose
-    ways differ shifts all times alike, so that only changes of a way are known.
-    """
-    phases, clocks = {}, []
-    for name in PHASES:
-        made = [probe[name][key] for key in ("t_ns", "arrived_ns", "rtt_us")]
-        rows = [row for row in zip(*made, strict=True) if row[2] is not None]
-        t_ns, arrived_ns, rtt_us = np.array(rows, np.int64).reshape(-1, 3).T
-        phases[name] = (t_ns, (arrived_ns - t_ns) / 1e3, rtt_us)
-        if name != "loaded" and len(rows):
-            fastest = rtt_us.argmin()
-            ahead_us = phases[name][1][fastest] - rtt_us[fastest] / 2
-            clocks.append((t_ns[fastest], ahead_us))
-    if not clocks:
-        return {}
-    at_ns, ahead_us = np.array(clocks, float).T
-    ways: dict[str, np.ndarray] = {}
-    for name, (t_ns, there_us, rtt_us) in phases.items():
-        there_us = there_us - np.interp(t_ns, at_ns, ahead_us)
-        ways[name] = np.array([there_us, rtt_us - there_us])
-    return ways
-
-
-def _added_one_way(probes: Sequence[SentProbes]) -> dict[str, float]:
-    """What the load adds to each way, and the error that the exchanges before and after leave."""
-    made = [ways for probe in probes if (ways := _one_way(probe))]
-    if not made:
-        return {}
-    phases = (np.concatenate([ways[name] for ways in made], axis=1) for name in PHASES)
-    idle, loaded, after = phases
-    if not idle.size or not loaded.size:
-        return {}
-    added_us = np.median(loaded, axis=1) - np.median(idle, axis=1)
-    rtts_us = [ways.sum(axis=0) for ways in (idle, after) if ways.size]
-    error_us = sum((np.median(rtt_us) - rtt_us.min()) / 2 for rtt_us in rtts_us)
-    names = ("added_forward_us", "added_return_us", "one_way_error_us")
-    return dict(zip(names, map(float, (*added_us, error_us)), strict=True))
-
-
-def latency_columns(flows: Sequence[Direction]) -> dict[str, float | int | str | None]:
-    """Columns of the probe; empty without one, and the RTTs without an answer."""
-    over_tcp: dict[str, float | int | str | None] = {}
-    if probes := _probes(flows, "latency_tcp"):
-        idle_us, loaded_us = (_phase(probes, name)[0] for name in ("idle", "loaded"))
-        over_tcp = {
-            "tcp_rtt_idle_p50_us": _percentile(idle_us, 50),
-            "tcp_rtt_loaded_p50_us": _percentile(loaded_us, 50),
-            "tcp_rtt_loaded_p99_us": _percentile(loaded_us, 99),
-            "tcp_rtt_loaded_hdr": histogram.encode(loaded_us),
-        }
-    if not (probes := _probes(flows, "latency")):
-        return over_tcp
-    idle_us, after_us = (_phase(probes, name)[0] for name in ("idle", "after"))
-    loaded_us, sent, reordered = _phase(probes, "loaded")
-    added_us = None
-    if idle_us.size and loaded_us.size:
-        added_us = float(np.median(loaded_us) - np.median(idle_us))
-    known = sent and not _clock_was_set(flows, "latency")
-    # the resolution of an RTT is 1 us
-    rpm = MINUTE_US / max(1.0, float(loaded_us.mean())) if loaded_us.size else None
-    return {
-        "rtt_idle_p50_us": _percentile(idle_us, 50),
-        "rtt_loaded_p50_us": _percentile(loaded_us, 50),
-        "rtt_loaded_p90_us": _percentile(loaded_us, 90),
-        "rtt_loaded_p99_us": _percentile(loaded_us, 99),
-        "rtt_loaded_max_us": _percentile(loaded_us, 100),
-        "rtt_loaded_hdr": histogram.encode(loaded_us),
-        "rtt_after_p50_us": _percentile(after_us, 50),
-        "added_latency_us": added_us,
-        **_added_one_way(probes),
-        "responsiveness_rpm": rpm,
-        "probe_loss_percent": 100 * (1 - loaded_us.size / sent) if known else None,
-        "probe_reordered": reordered,
-        **over_tcp,
-    }
-
-
-def _rtts_over(gen: SentEnd, edges_s: np.ndarray) -> dict[str, np.ndarray]:
-    """Percentiles of the probes sent between each two times since the start; NaN without any."""
-    parts = [np.empty(0)] * (len(edges_s) - 1)
-    if probe := gen.get("latency"):
-        phases = [probe[name] for name in ("warmup", "loaded")]
-        t_ns = np.array([t for phase in phases for t in phase["t_ns"]], np.int64)
-        rtt_us = np.array([rtt for phase in phases for rtt in phase["rtt_us"]], float)
-        t_s, known = (t_ns - gen["t_go_ns"]) / 1e9, ~np.isnan(rtt_us)
-        parts = np.split(rtt_us[known], np.searchsorted(t_s[known], edges_s))[1:-1]
-    return {
-        f"rtt_p{percent}_us": np.array([_percentile(part, percent) for part in parts], float)
-        for percent in (50, 99)
-    }
-
-
-def _clock_was_set(flows: Sequence[Direction], way: ProbeWay) -> bool:
-    """True if an end saw a step, after which answers had no RTT for a second."""
-    probes = [probe for flow in flows for end in (flow.gen, flow.sink) if (probe := end.get(way))]
-    return any(probe["clock_steps"] for probe in probes)
-
-
-def probe_fault(flows: Sequence[Direction]) -> str:
-    """Reason why the figures of the probe are missing or incomplete; empty without one."""
-    for way in WAYS:
-        probes = _probes(flows, way)
-        if _clock_was_set(flows, way):
-            return "latency probe: the clock was set, and probes of that time have no RTT"
-        if any(not any(probe[name]["received"] for name in PHASES) for probe in probes):
-            filtered = "; UDP to the port of the receiver may be filtered"
-            return f"latency probe: no answer{filtered if way == 'latency' else ' over TCP'}"
-    return ""
-
-
-# Datagrams of a UDP run: their columns, and notes on them.
-
-SKIPPED_SHARE = 0.01
-"""Least share of the datagrams due that a sender did not send, for a note."""
-
-
-def datagram_columns(flows: Sequence[Direction]) -> dict[str, float | int | None]:
-    """Columns of the datagrams, all directions; empty for TCP."""
-    gens, sinks = [flow.gen for flow in flows], [flow.sink for flow in flows]
-    if not (each := [stream for sink in sinks for stream in datagrams_of(sink)]):
-        return {}
-    sent, received = datagrams("sent", *gens), datagrams("received", *sinks)
-    lost, bursts = datagrams("lost", *sinks), datagrams("bursts", *sinks)
-    jitters_us = [stream["jitter_ns"] / 1e3 for stream in each if stream["received"] > 1]
-    return {
-        "sent_datagrams": sent,
-        "skipped_datagrams": datagrams("skipped", *gens),
-        "received_datagrams": received,
-        "lost_percent": 100 * (1 - received / sent) if sent else None,
-        "reordered": datagrams("reordered", *sinks),
-        "duplicates": datagrams("duplicates", *sinks),
-        "jitter_us": float(np.mean(jitters_us)) if jitters_us else None,
-        "socket_drops": datagrams("socket_drops", *sinks),
-        "loss_burst_mean": lost / bursts if bursts else None,
-        "loss_burst_max": max(stream["burst_max"] for stream in each),
-    }
-
-
-def _notes(flow: Direction, unfragmented_B: int | None) -> Iterator[str]:
-    skipped = datagrams("skipped", flow.gen)
-    due = skipped + datagrams("sent", flow.gen)
-    if skipped > SKIPPED_SHARE * due:
-        why = "for want of a CPU, or of room in its send buffer"
-        yield f"udp: the sender skipped {100 * skipped / due:.1f} % of its datagrams, {why}"
-    if not datagrams("received", flow.sink):
-        why = "UDP to the port of the receiver may be filtered"
-        if unfragmented_B:
-            why = (
-                "a filter may drop their fragments: `netlab check` tries smaller ones; "
-                f"`record_length_B: {unfragmented_B}` sends none, as does a group without it"
-            )
-        yield f"udp: no datagram arrived; {why}"
-    if strays := flow.sink["rejected"]["datagrams"]:
-        yield f"udp: {strays} datagrams came from elsewhere than the sender's sockets"
-    if invalid := datagrams("invalid", flow.sink):
-        yield f"udp: {invalid} datagrams were not of their stream, or came too late"
-
-
-def datagram_notes(flows: Sequence[Direction], unfragmented_B: int | None = None) -> str:
-    """Facts on a UDP run that its figures do not show; empty without any.
-
-    ``unfragmented_B`` is the largest size without fragments, for datagrams that are larger.
-    """
-    notes = (_notes(flow, unfragmented_B) for flow in flows if datagrams_of(flow.sink))
-    return "; ".join(chain.from_iterable(notes))

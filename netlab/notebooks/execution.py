@@ -19,7 +19,8 @@ from papermill.exceptions import PapermillExecutionError
 from netlab.errors import BadInput, NetlabError, PathLost
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import check_known, declared
-from netlab.notebooks.progress import MIME, SilenceWatch, SilentNotebook
+from netlab.notebooks.progress import MIME
+from netlab.notebooks.silence import SilenceWatch, SilentNotebook
 
 ENGINE = "netlab"
 

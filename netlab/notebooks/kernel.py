@@ -20,7 +20,7 @@ from jupyter_core.utils import run_sync
 from netlab.errors import NetlabError
 from netlab.files.scratch_directory import scratch
 from netlab.files.uncut import interrupts_wait
-from netlab.notebooks.progress import PREPARE, SilenceWatch
+from netlab.notebooks.silence import PREPARE, SilenceWatch
 
 LISTEN = """
 from netlab.notebooks import progress

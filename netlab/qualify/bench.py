@@ -19,8 +19,8 @@ import pandas as pd
 
 from netlab.errors import BadInput, NetlabError, check
 from netlab.generators.tools import TOOLS, missing
-from netlab.lab.link import queue_a_cpu
-from netlab.lab.topology import lab_pair
+from netlab.lab.link_queues import queue_a_cpu
+from netlab.lab.pair import lab_pair
 from netlab.results.campaign_files import ids, read_log
 from netlab.study import OWN as NETLAB
 from netlab.study import Study

@@ -12,8 +12,8 @@ from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.effects import COMMON_ROUNDS
 from netlab.errors import NetlabError
 from netlab.files.tables import Table
-from netlab.lab.sshd import IN_WORDS
-from netlab.lab.topology import RECEIVER
+from netlab.lab.pair import RECEIVER
+from netlab.lab.task_group import IN_WORDS
 from netlab.qualify.bench import CELL, CONGESTION, GENSINK, RECORD_LENGTH_B
 from netlab.qualify.bench_ratios import (
     CONFIDENCE,

@@ -18,7 +18,7 @@ import pandas as pd
 
 from netlab.analysis.compare import SAME_WITHIN_PERCENT, bonferroni, compare_pairs
 from netlab.analysis.effects import COMMON_ROUNDS, NO_INTERVAL, VERDICTS, paired_ratio
-from netlab.lab.topology import RECEIVER
+from netlab.lab.pair import RECEIVER
 from netlab.qualify.bench import CELL, GENSINK, OFFLOADS, OWN_CONTENDERS
 from netlab.results.flags import Flag, split_flags
 

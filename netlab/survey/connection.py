@@ -12,7 +12,8 @@ from typing import Self
 from netlab import core
 from netlab.errors import HostError, RunError
 from netlab.hosts.agent import push_agent
-from netlab.hosts.host import SILENCE_S, Host, LineProcess
+from netlab.hosts.host import Host
+from netlab.hosts.line_process import SILENCE_S, LineProcess
 from netlab.measure.exchange import Request, RunEnd
 from netlab.measure.segment import tcp_rtt_s
 from netlab.survey.surveyed import FoundEnd

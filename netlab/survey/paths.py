@@ -10,8 +10,10 @@ from typing import Any
 
 from netlab.errors import BadInput, HostError, NetlabError, RunError, check
 from netlab.files.yaml_file import validated
-from netlab.hosts.host import ONE_HOST, Host, is_one_host
-from netlab.hosts.path import close_hosts, open_all, together
+from netlab.hosts.at_once import together
+from netlab.hosts.host import Host
+from netlab.hosts.host_facts import ONE_HOST, is_one_host
+from netlab.hosts.opening import close_hosts, open_all
 from netlab.hosts.ssh import SshHost
 from netlab.study import StudyHost
 from netlab.survey.connection import Connector

@@ -6,10 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from netlab.hosts.host import Host, whole_number
+from netlab.hosts.host import Host
+from netlab.hosts.host_facts import whole_number
 from netlab.hosts.stack import SCRIPT as LAYERS
 from netlab.hosts.stack import parsed_layers
-from netlab.measure.ledger import losses
+from netlab.measure.counter_meanings import losses
 from netlab.survey.surveyed import Address, HostSurvey, Interface, Interrupt
 
 TIMEOUT_S = 180.0

@@ -18,7 +18,7 @@ from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.cost_of_cpu import cpu_cost
 from netlab.errors import NetlabError
 from netlab.measure.bottleneck import VERDICTS, bottleneck
-from netlab.measure.ledger import BY_NAME, LIMITED
+from netlab.measure.counter_meanings import BY_NAME, LIMITED
 
 
 def test_flagged_runs_are_listed_with_flag_and_reason_and_those_without_goodput(openlab, runs):

@@ -16,7 +16,7 @@ from waiting import until
 from netlab.errors import HostError, RunError
 from netlab.experiment.endpoint import open_endpoints
 from netlab.generators import run_trial, tool_named
-from netlab.hosts.path import close_hosts
+from netlab.hosts.opening import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
 from netlab.measure.exchange import RunEnd

@@ -17,8 +17,8 @@ from lab_study import bus, lab_study
 from waiting import until
 
 from netlab.errors import BadInput, HostError, Unsupported
-from netlab.lab import lab, reaper
 from netlab.lab import lab as labs
+from netlab.lab import reaper, requirements
 from netlab.lab.lab import Lab
 
 STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
@@ -259,13 +259,13 @@ def test_a_failure_half_way_removes_what_was_made():
 
 
 def test_a_missing_package_is_reported_with_its_install_command(tmp_path):
-    for name in lab.PACKAGES.keys() - {"ethtool", "sshd"}:
+    for name in requirements.PACKAGES.keys() - {"ethtool", "sshd"}:
         (tmp_path / name).symlink_to(shutil.which(name, path=reaper.SEARCH_PATH))
     with pytest.raises(
         Unsupported,
         match=r"needs ethtool, sshd, not .*: apt-get install -y ethtool openssh-server$",
     ):
-        lab.check(shaped=True, search_path=str(tmp_path))
+        requirements.check(shaped=True, search_path=str(tmp_path))
 
 
 REFUSED = {
@@ -292,9 +292,9 @@ def test_a_part_the_kernel_refuses_is_named(tmp_path, program):
     (tmp_path / program).chmod(0o755)
     search_path = f"{tmp_path}:{reaper.SEARCH_PATH}"
     with pytest.raises(Unsupported, match=message):
-        lab.check(shaped=True, queues=2, search_path=search_path)
+        requirements.check(shaped=True, queues=2, search_path=search_path)
     if program != "unshare":  # what a lab does not need may be refused
-        lab.check(shaped=False, search_path=search_path)
+        requirements.check(shaped=False, search_path=search_path)
 
 
 def test_without_root_labs_of_root_are_seen_but_not_taken_down():

@@ -22,11 +22,12 @@ from netlab.errors import BadInput, HostError
 from netlab.experiment.campaign import run_study
 from netlab.experiment.endpoint import data_address, host_of, open_endpoints, open_hosts
 from netlab.experiment.preflight import Check, route_check
-from netlab.hosts.agent import clean_host, push_agent
-from netlab.hosts.host import facts_argv, parsed_facts
-from netlab.hosts.path import close_hosts
+from netlab.hosts.agent import push_agent
+from netlab.hosts.host_facts import facts_argv, parsed_facts
+from netlab.hosts.leftovers import clean_host
+from netlab.hosts.opening import close_hosts
 from netlab.hosts.ssh import SshHost
-from netlab.lab import reaper, sshd
+from netlab.lab import reaper, task_group
 from netlab.lab.lab import Lab
 from netlab.results.store import Store
 from netlab.study.groups import Timing
@@ -72,9 +73,9 @@ def test_each_host_has_its_own_name_and_home_and_no_open_port(hosts, lab):
 def test_the_hosts_of_a_lab_share_a_task_group(hosts, lab):
     groups = {host.run(("cat", "/proc/self/cgroup")).stdout for host in hosts.values()}
     assert len(groups) == 1
-    assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == sshd.OWN_GROUP)
-    if sshd.own_task_group().hierarchy is not None:
-        assert lab.task_group == sshd.OWN_GROUP
+    assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == task_group.OWN_GROUP)
+    if task_group.own_task_group().hierarchy is not None:
+        assert lab.task_group == task_group.OWN_GROUP
     same = subprocess.run(
         lab.inside("a", ("cat", "/proc/self/cgroup")), capture_output=True, text=True, check=True
     )

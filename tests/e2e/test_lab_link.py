@@ -15,7 +15,8 @@ from netlab.errors import BadInput, HostError
 from netlab.experiment.endpoint import data_address
 from netlab.lab import reaper
 from netlab.lab.lab import Lab
-from netlab.lab.link import sending_masks, wait_until_up
+from netlab.lab.link import wait_until_up
+from netlab.lab.link_queues import sending_masks
 
 STUDY = lab_study(
     {"a": bus(2128.0), "b": bus(1600.0), "c": {"kind": "lab"}, "d": {"kind": "lab"}},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netlab.lab.lab import lab_limits
+from netlab.lab.rootless_limits import lab_limits
 
 WHOLE = {
     "wanted": {"interrupt_delay_ns": 52_429, "queues": 2},

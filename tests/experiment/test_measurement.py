@@ -21,7 +21,7 @@ from netlab.experiment.trial import (
     setting_of,
     side_of,
 )
-from netlab.lab.topology import RECEIVER, SENDER, lab_pair
+from netlab.lab.pair import RECEIVER, SENDER, lab_pair
 from netlab.study import Study, Timing
 
 FACTS = {name: {"boot_id": "1-a"} for name in "ab"}

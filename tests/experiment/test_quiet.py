@@ -6,7 +6,7 @@ import pytest
 
 from netlab.experiment.quiet import QUIET_SPANS, SPAN_S, HostLoad, LoadReader, wait_until_quiet
 from netlab.measure.exchange import RunEnd
-from netlab.measure.flags import TICK_US, ForeignLoad
+from netlab.measure.others_cpu import TICK_US, ForeignLoad
 from netlab.study import Noise
 
 CPUS = 2

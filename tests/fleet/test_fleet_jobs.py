@@ -27,7 +27,7 @@ from netlab.fleet.job import end_with_parent, log_event, read_events, run_job
 from netlab.fleet.job_visit import outcome_of, while_busy
 from netlab.fleet.plan import FleetPlan, JobOutcome
 from netlab.fleet.status import fleet_status
-from netlab.hosts.agent import LeaseRefused
+from netlab.hosts.lease import LeaseRefused
 
 
 @pytest.fixture

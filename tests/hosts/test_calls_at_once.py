@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from netlab.hosts.path import together
+from netlab.hosts.at_once import together
 
 
 def test_results_come_in_the_order_of_the_calls_though_one_fails():
@@ -21,7 +21,7 @@ def test_results_come_in_the_order_of_the_calls_though_one_fails():
 
 IN_A_LOCK = """
 import signal, sys, threading
-from netlab.hosts.path import together
+from netlab.hosts.at_once import together
 
 left = int(sys.argv[1])
 main = threading.get_ident()

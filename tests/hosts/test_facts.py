@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from netlab.hosts.host import SCRIPT, facts_argv, parsed_facts
+from netlab.hosts.host_facts import SCRIPT, facts_argv, parsed_facts
 
 PRINTED = """\
 hostname node1

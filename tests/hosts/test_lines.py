@@ -15,7 +15,7 @@ from refusals import refused
 
 from netlab import core
 from netlab.errors import HostError
-from netlab.hosts.host import LineProcess, request_line
+from netlab.hosts.line_process import LineProcess, request_line
 
 ARGV = (sys.executable, str(Path(line_agent.__file__)))
 

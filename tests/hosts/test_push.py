@@ -13,7 +13,8 @@ from local_host import LocalHost
 from refusals import refused
 
 from netlab.errors import HostError
-from netlab.hosts.agent import PLACES, clean_host, machine_of, push_agent
+from netlab.hosts.agent import PLACES, machine_of, push_agent
+from netlab.hosts.leftovers import clean_host
 
 SOURCES = {
     "BUILD": "cc -O1 -std=c11 -Iinclude -Isrc -o gensink src/main.c src/agent.c\n",

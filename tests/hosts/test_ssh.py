@@ -13,7 +13,8 @@ from refusals import refused
 from waiting import until
 
 from netlab.errors import BadInput
-from netlab.hosts.connection import BEGIN, SOCKET_PATH_BYTES, CommandOutput, Controls, command_line
+from netlab.hosts.command_output import BEGIN, CommandOutput, command_line
+from netlab.hosts.controls import SOCKET_PATH_BYTES, Controls
 from netlab.hosts.ssh import SshHost
 
 
@@ -117,7 +118,7 @@ def test_masters_end_with_a_killed_controller():
     """Nothing is left of a controller that was killed, neither process nor directory."""
     code = (
         "import subprocess, time\nfrom pathlib import Path\n"
-        "from netlab.hosts.connection import CONTROLS\n"
+        "from netlab.hosts.controls import CONTROLS\n"
         "path = CONTROLS.path()\nmaster = subprocess.Popen(['sleep', '600'])\n"
         "Path(f'{path}.pid').write_text(str(master.pid))\n"
         "print(path.parent, master.pid, flush=True)\ntime.sleep(600)\n"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.hosts.host import SCRIPT as FACTS
-from netlab.hosts.host import parsed_facts
+from netlab.hosts.host_facts import SCRIPT as FACTS
+from netlab.hosts.host_facts import parsed_facts
 from netlab.hosts.stack import SCRIPT, InterfaceStack, parsed_layers
 
 HELPERS = """

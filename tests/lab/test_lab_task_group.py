@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from netlab.lab import reaper, sshd
+from netlab.lab import reaper, task_group
 
 V1 = "34 31 0:29 / {} rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
 V1_OTHER = "35 31 0:32 / {} rw,relatime - cgroup cgroup rw,memory\n"
@@ -45,7 +45,7 @@ V2_FILES = {"cgroup_controllers": "cpuset cpu io memory", "cgroup_subtree_contro
 )
 def test_a_process_at_the_top_of_a_hierarchy_can_have_a_group(machine, mounts, own, files):
     proc, hierarchy = machine(mounts, own, **files)
-    assert sshd.own_task_group(proc) == sshd.OwnTaskGroup(sshd.APART, hierarchy)
+    assert task_group.own_task_group(proc) == task_group.OwnTaskGroup(task_group.APART, hierarchy)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,9 @@ def test_a_process_at_the_top_of_a_hierarchy_can_have_a_group(machine, mounts, o
     ],
 )
 def test_a_process_in_a_group_already_shares_it(machine, mounts, own, files):
-    assert sshd.own_task_group(machine(mounts, own, **files)[0]) == sshd.OwnTaskGroup(sshd.SHARED)
+    assert task_group.own_task_group(machine(mounts, own, **files)[0]) == task_group.OwnTaskGroup(
+        task_group.SHARED
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_a_process_in_a_group_already_shares_it(machine, mounts, own, files):
 )
 def test_without_a_hierarchy_for_processors_sessions_stay_apart(machine, mounts, files):
     proc, _ = machine(mounts, "0::/\n", **files)
-    assert sshd.own_task_group(proc) == sshd.OwnTaskGroup(sshd.APART)
+    assert task_group.own_task_group(proc) == task_group.OwnTaskGroup(task_group.APART)
 
 
 def test_a_mount_point_is_read_with_its_escapes(tmp_path):
@@ -97,29 +99,33 @@ def test_a_group_weighs_as_much_as_the_sessions_it_takes_the_place_of(state, tmp
     hierarchy = tmp_path / "cg"
     (hierarchy / "nlab-lab1").mkdir(parents=True)
     (hierarchy / "nlab-lab1" / "cpu.shares").write_text("1024")
-    there = sshd.OwnTaskGroup(sshd.APART, hierarchy)
-    monkeypatch.setattr(sshd, "own_task_group", lambda: there)
-    sshd.make_task_group(state, 3)
+    there = task_group.OwnTaskGroup(task_group.APART, hierarchy)
+    monkeypatch.setattr(task_group, "own_task_group", lambda: there)
+    task_group.make_task_group(state, 3)
     assert (hierarchy / "nlab-lab1" / "cpu.shares").read_text() == "3072"
     assert not (hierarchy / "nlab-lab1" / "cpu.weight").exists()
-    assert sshd.task_group_kind(state) == sshd.OWN_GROUP
+    assert task_group.task_group_kind(state) == task_group.OWN_GROUP
 
-    said = subprocess.run((*sshd.in_task_group(state), "echo", "a b", "$c"), capture_output=True)
+    said = subprocess.run(
+        (*task_group.in_task_group(state), "echo", "a b", "$c"), capture_output=True
+    )
     assert said.stdout == b"a b $c\n"
     assert (hierarchy / "nlab-lab1" / "cgroup.procs").read_text() == "0\n"
 
 
-@pytest.mark.parametrize("there", [sshd.OwnTaskGroup(sshd.SHARED), sshd.OwnTaskGroup(sshd.APART)])
+@pytest.mark.parametrize(
+    "there", [task_group.OwnTaskGroup(task_group.SHARED), task_group.OwnTaskGroup(task_group.APART)]
+)
 def test_without_a_group_commands_run_unchanged(state, there, monkeypatch):
-    monkeypatch.setattr(sshd, "own_task_group", lambda: there)
-    sshd.make_task_group(state, 2)
-    assert sshd.task_group_kind(state) == there.kind
-    assert subprocess.run((*sshd.in_task_group(state), "sh", "-c", "exit 7")).returncode == 7
+    monkeypatch.setattr(task_group, "own_task_group", lambda: there)
+    task_group.make_task_group(state, 2)
+    assert task_group.task_group_kind(state) == there.kind
+    assert subprocess.run((*task_group.in_task_group(state), "sh", "-c", "exit 7")).returncode == 7
 
 
 def test_a_hierarchy_that_takes_no_group_leaves_sessions_apart(state, tmp_path, monkeypatch):
     (tmp_path / "cg").write_text("")  # a file: no directory can be made in it
-    there = sshd.OwnTaskGroup(sshd.APART, tmp_path / "cg")
-    monkeypatch.setattr(sshd, "own_task_group", lambda: there)
-    sshd.make_task_group(state, 2)
-    assert sshd.task_group_kind(state) == sshd.APART
+    there = task_group.OwnTaskGroup(task_group.APART, tmp_path / "cg")
+    monkeypatch.setattr(task_group, "own_task_group", lambda: there)
+    task_group.make_task_group(state, 2)
+    assert task_group.task_group_kind(state) == task_group.APART

@@ -3,7 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from netlab.lab.link import LinkSettings, bucket_B, sending_masks
+from netlab.lab.link import LinkSettings, bucket_B
+from netlab.lab.link_queues import sending_masks
 from netlab.study import LabLink
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.lab.link import queue_a_cpu, sending_masks
+from netlab.lab.link_queues import queue_a_cpu, sending_masks
 from netlab.study.links import MOST_QUEUES
 
 

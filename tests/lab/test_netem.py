@@ -14,8 +14,9 @@ from refusals import refused
 
 import netlab
 from netlab.errors import Unsupported
-from netlab.lab import emulator
-from netlab.lab.emulator import EmulatorSettings, KernelFeatures, NetemSettings
+from netlab.lab import kernel_emulator
+from netlab.lab.emulator import EmulatorSettings
+from netlab.lab.kernel_emulator import KernelFeatures, NetemSettings
 from netlab.lab.namespaces import tool
 from netlab.lab.topology import Topology, topology
 from netlab.study import Emulator, LabLink, Study, load
@@ -43,14 +44,14 @@ def study(group: dict | None = None, **words) -> Study:
 )
 def test_features_are_probed_in_a_namespace_of_their_own(printed, there):
     ran: list[tuple[str, ...]] = []
-    assert emulator.probed(lambda argv: ran.append(argv) or printed) == there
+    assert kernel_emulator.probed(lambda argv: ran.append(argv) or printed) == there
     assert [argv[:2] for argv in ran] == [("unshare", "--net")]
 
 
 def test_the_probe_finds_the_features_of_this_kernel():
     """As its own list of modules tells, where it has one; the machine's interfaces stay as is."""
     before = tool(("ip", "-o", "link"))
-    there = emulator.probed()
+    there = kernel_emulator.probed()
     assert tool(("ip", "-o", "link")) == before
     done = subprocess.run(
         ("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"),
@@ -61,7 +62,7 @@ def test_the_probe_finds_the_features_of_this_kernel():
     if not there.netem:
         assert "unknown" in done.stderr
         with refused(Unsupported, "E-LAB-023"):
-            emulator.takes(asked(**{"with": "netem"}), lambda: there)
+            kernel_emulator.takes(asked(**{"with": "netem"}), lambda: there)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_the_probe_finds_the_features_of_this_kernel():
     ],
 )
 def test_netem_is_used_where_equivalent_or_requested(words, there, taken):
-    assert emulator.takes(asked(**words), lambda: there) is taken
+    assert kernel_emulator.takes(asked(**words), lambda: there) is taken
 
 
 @pytest.mark.parametrize(
@@ -96,14 +97,14 @@ def test_netem_is_used_where_equivalent_or_requested(words, there, taken):
 )
 def test_a_study_that_requires_netem_gets_the_missing_feature(words, there, says):
     with refused(Unsupported, "E-LAB-023", match=says):
-        emulator.takes(asked(**words, **{"with": "netem"}), lambda: there)
+        kernel_emulator.takes(asked(**words, **{"with": "netem"}), lambda: there)
 
 
 def test_the_kernel_is_not_probed_without_a_choice():
     def never() -> KernelFeatures:
         raise AssertionError
 
-    assert emulator.takes(asked(**{"with": "netlab"}), never) is False
+    assert kernel_emulator.takes(asked(**{"with": "netlab"}), never) is False
     assert topology(lab_study(), never).paths[0].emulated_with is None
 
 
@@ -241,14 +242,14 @@ def test_each_direction_may_have_its_own_rate_queue_loss_and_delay():
 
 def test_a_bucket_and_a_policer_are_netlabs_own_also_in_one_direction():
     words = {"rate_Mbps": 10.0, "burst_B": 15_000}
-    assert emulator.takes(asked(**words), lambda: ALL) is False
+    assert kernel_emulator.takes(asked(**words), lambda: ALL) is False
     there, back = EmulatorSettings.of(asked(**words, reverse={"policer": True})).ways
     assert (there.burst_B, there.policer, back.burst_B, back.policer) == (15_000, 0, 15_000, 1)
 
 
 def test_a_discipline_has_the_times_of_its_rfc_unless_the_study_states_others():
     words = {"rate_Mbps": 10.0, "queue_discipline": "codel"}
-    assert emulator.takes(asked(**words), lambda: ALL) is False
+    assert kernel_emulator.takes(asked(**words), lambda: ALL) is False
     reverse = {"queue_discipline": "pie", "target_ms": 20.0, "queue_B": 90_000}
     there, back = EmulatorSettings.of(asked(**words, reverse=reverse)).ways
     assert (there.discipline, there.target_us, there.interval_us) == ("codel", 5000, 100_000)
@@ -262,7 +263,7 @@ def test_a_discipline_has_the_times_of_its_rfc_unless_the_study_states_others():
 
 def test_cake_marks_and_bounds_its_queue_as_linux_does():
     words = {"rate_Mbps": 100.0, "queue_discipline": "cake"}
-    assert emulator.takes(asked(**words), lambda: ALL) is False
+    assert kernel_emulator.takes(asked(**words), lambda: ALL) is False
     (way, back) = EmulatorSettings.of(asked(**words, reverse={"rate_Mbps": 10.0})).ways
     assert (way.discipline, way.target_us, way.interval_us, way.ecn) == ("cake", 5000, 100_000, 1)
     # four intervals of the rate, and 4 MiB of a slow one; 10,240 packets of both
@@ -288,7 +289,7 @@ def test_a_discipline_marks_where_a_direction_or_a_link_asks_for_it():
 def test_bursts_of_losses_have_the_mean_loss_and_their_mean_length():
     """Of the bad state: p / (p + r) of the packets, 1 / r at once."""
     words = {"loss": 0.02, "loss_burst_packets": 8.0}
-    assert emulator.takes(asked(**words), lambda: ALL) is False
+    assert kernel_emulator.takes(asked(**words), lambda: ALL) is False
     reverse = {"loss_in_burst": 0.5, "loss_burst_packets": 4.0}
     there, back = EmulatorSettings.of(asked(**words, reverse=reverse)).ways
     for way, loss, length in ((there, 1.0, 8.0), (back, 0.5, 4.0)):
@@ -301,7 +302,7 @@ def test_bursts_of_losses_have_the_mean_loss_and_their_mean_length():
 
 def test_netem_has_both_directions_alike_and_netlabs_own_takes_over():
     words = {**LONG, "reverse": {"loss": 0.0}}
-    assert emulator.takes(asked(**words), lambda: ALL) is False
+    assert kernel_emulator.takes(asked(**words), lambda: ALL) is False
     with pytest.raises(ValidationError, match="alike in both directions"):
         asked(**words, **{"with": "netem"})
 

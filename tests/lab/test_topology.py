@@ -9,7 +9,7 @@ from refusals import refused
 from netlab.errors import BadInput
 from netlab.experiment.endpoint import data_address, interface
 from netlab.lab import switch
-from netlab.lab.emulator import KernelFeatures
+from netlab.lab.kernel_emulator import KernelFeatures
 from netlab.lab.topology import IPV4, IPV6, Topology, topology
 
 THREE = {"a": bus(2128.0), "b": bus(2128.0), "c": bus(1600.0)}

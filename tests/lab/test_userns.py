@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from netlab.lab.lab import refusal
-from netlab.lab.namespaces import reading
+from netlab.lab.requirements import refusal
+from netlab.lab.rootless import reading
 
 SAID = "user namespace: Operation not permitted"
 

@@ -5,11 +5,8 @@ from dataclasses import replace
 
 from measure.scripted import SECOND_NS, Clock, good_agent, request, side
 
-from netlab.measure.exchange import (
-    Direction,
-    Emulated,
-    measure,
-)
+from netlab.measure.emulator_report import Emulated
+from netlab.measure.exchange import Direction, measure
 
 
 def asked(what=None, a=(), b=(), **options) -> tuple[dict, dict]:

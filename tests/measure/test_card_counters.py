@@ -2,7 +2,7 @@
 
 import pytest
 
-from netlab.measure.ledger import (
+from netlab.measure.counter_meanings import (
     BAD_FRAME,
     BY_NAME,
     COUNTERS,

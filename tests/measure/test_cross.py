@@ -16,8 +16,8 @@ from netlab.errors import RunError
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.cross import cross_columns, cross_fault
 from netlab.measure.exchange import Cross, Direction, RunOutcome, measure
-from netlab.measure.flags import foreign_traffic
 from netlab.measure.ledger import Ledger, audit, audit_path, crossed
+from netlab.measure.others_traffic import foreign_traffic
 from netlab.measure.record import ceiling
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import Latency

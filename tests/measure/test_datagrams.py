@@ -13,7 +13,8 @@ from measure.scripted import request, result
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.ledger import Ledger, audit, audit_path
-from netlab.measure.record import ceiling, datagram_columns, datagram_notes
+from netlab.measure.record import ceiling
+from netlab.measure.udp_columns import datagram_columns, datagram_notes
 from netlab.results.columns import RUN_COLUMNS
 from netlab.study import Socket, Udp
 

@@ -20,22 +20,14 @@ from measure.flagged_runs import (
 )
 from measure.scripted import HEADERS_B, result
 
+from netlab.measure.cpu_frequency import throttling
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.fairness import STALL_S
-from netlab.measure.flags import (
-    BASE_PERCENT,
-    READ_LATE_S,
-    SLACK_B,
-    SLACK_PACKETS,
-    ForeignLoad,
-    flags_of,
-    foreign_load,
-    foreign_traffic,
-    interference,
-    most_percent,
-    throttling,
-)
-from netlab.measure.ledger import controller_processes
+from netlab.measure.flags import flags_of, interference
+from netlab.measure.most_goodput import BASE_PERCENT, READ_LATE_S, most_percent
+from netlab.measure.others_cpu import ForeignLoad, foreign_load
+from netlab.measure.others_traffic import SLACK_B, SLACK_PACKETS, foreign_traffic
+from netlab.measure.shared_machines import controller_processes
 from netlab.measure.steadiness import unsteady
 from netlab.results.flags import Flag
 from netlab.study import Timing

@@ -12,8 +12,9 @@ from measure.scripted import request, result
 
 from netlab.analysis.batches import timelines
 from netlab.measure.exchange import Direction, arrival_ms
-from netlab.measure.flags import foreign_traffic
-from netlab.measure.record import interval_rows, latency_columns, probe_fault
+from netlab.measure.others_traffic import foreign_traffic
+from netlab.measure.probe_columns import latency_columns, probe_fault
+from netlab.measure.record import interval_rows
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
 from netlab.results.frames import checked, joined
 from netlab.results.histogram import merged

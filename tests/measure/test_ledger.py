@@ -11,15 +11,10 @@ from measure.scripted import result
 from refusals import refused
 
 from netlab.errors import RunError
+from netlab.measure.card_counts import card_columns
 from netlab.measure.exchange import Direction, RunOutcome
-from netlab.measure.ledger import (
-    INTERFACE_SLACK_B,
-    WRAP_B,
-    Ledger,
-    audit,
-    card_columns,
-    transfer_of,
-)
+from netlab.measure.ledger import INTERFACE_SLACK_B, WRAP_B, Ledger, audit
+from netlab.measure.transfer_time import transfer_of
 
 MTU_B = 1500
 

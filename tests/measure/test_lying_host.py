@@ -20,7 +20,9 @@ from netlab.generators import TrialResult
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import measure
 from netlab.measure.ledger import audit
-from netlab.measure.record import datagram_notes, probe_fault, trace_rows
+from netlab.measure.probe_columns import probe_fault
+from netlab.measure.record import trace_rows
+from netlab.measure.udp_columns import datagram_notes
 from netlab.results.columns import RUN_COLUMNS, TABLES
 from netlab.results.frames import frame_of, joined
 from netlab.study import Latency, Timing, Udp

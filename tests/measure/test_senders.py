@@ -10,8 +10,8 @@ from measure.scripted import SECOND_NS, Clock, good_agent, request, result, side
 
 from netlab.errors import RunError
 from netlab.measure.exchange import RunEnd, RunOutcome, measure
-from netlab.measure.flags import foreign_traffic
 from netlab.measure.ledger import audit
+from netlab.measure.others_traffic import foreign_traffic
 from netlab.measure.record import record, trace_rows
 from netlab.study.flows import PlannedFlow
 

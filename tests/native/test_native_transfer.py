@@ -13,7 +13,7 @@ from native.agent_peers import PEERS_TOKEN, one_peer
 from native.ledger import assert_ledger_closes
 from waiting import until
 
-from netlab.measure.ledger import transfer_of
+from netlab.measure.transfer_time import transfer_of
 
 INTERVALS_MS = (10, 100, 1000, 60_000)
 RATE_BPS = 20_000_000

@@ -27,7 +27,7 @@ from netlab.experiment.campaign_record import open_record
 from netlab.experiment.conditions import rebuild
 from netlab.experiment.watcher import Watcher
 from netlab.fleet.records import KEYS, stores_below
-from netlab.notebooks.progress import SilentNotebook
+from netlab.notebooks.silence import SilentNotebook
 from netlab.report.gate import box, recorded_by
 from netlab.report.gate import settings as method_settings
 from netlab.results import campaign_files, campaign_list

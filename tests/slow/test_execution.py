@@ -16,7 +16,7 @@ from netlab.notebooks import kernel as kernels
 from netlab.notebooks.execution import declared, execute, names_checked
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import check
-from netlab.notebooks.progress import SilentNotebook
+from netlab.notebooks.silence import SilentNotebook
 
 DEFAULTS = 'study = "openlab"\nrepeats = 3\nseconds = 1.0\nquick = False\nseed: int | None = None'
 CHECK = (

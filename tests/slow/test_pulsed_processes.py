@@ -7,7 +7,7 @@ from local_host import SubprocessPipe
 from waiting import until
 
 from netlab import core
-from netlab.hosts.host import LineProcess, Pulse
+from netlab.hosts.line_process import LineProcess, Pulse
 
 
 class Counted:

@@ -6,7 +6,8 @@ import pytest
 from study.flows_file import keys_of, written
 
 from netlab.errors import BadInput, Unsupported
-from netlab.lab.emulator import EmulatorSettings, KernelFeatures, takes
+from netlab.lab.emulator import EmulatorSettings
+from netlab.lab.kernel_emulator import KernelFeatures, takes
 from netlab.study.file import load, load_stored
 from netlab.study.frozen import freeze
 from netlab.study.rate_trace import RateTrace, read_trace

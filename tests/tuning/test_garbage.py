@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from netlab.errors import NetlabError
 from netlab.experiment.endpoint import _Lines
-from netlab.hosts.host import LineProcess
+from netlab.hosts.line_process import LineProcess
 from netlab.tuning.knobs import Knob
 from netlab.tuning.profiles import load_profile
 from netlab.tuning.requests import _FINAL

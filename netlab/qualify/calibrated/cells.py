@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import check
-from netlab.lab.topology import lab_pair
+from netlab.lab.pair import lab_pair
 from netlab.study import Study
 
 RECORD_LENGTH_B = 65536

@@ -11,8 +11,9 @@ from netlab.analysis import stored_calibrations
 from netlab.experiment.trial import side_of
 from netlab.files.run_results import ToolMeter
 from netlab.generators.remote_process import difference, snapshot
-from netlab.hosts.path import ping, together
-from netlab.lab.topology import RECEIVER, SENDER
+from netlab.hosts.at_once import together
+from netlab.hosts.path import ping
+from netlab.lab.pair import RECEIVER, SENDER
 from netlab.measure.flags import interference
 from netlab.measure.record import others_load, own_us
 from netlab.qualify.calibrated.emulator_cells import (

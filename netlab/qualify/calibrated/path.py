@@ -14,7 +14,7 @@ from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.experiment.trial import core_run, measured, request_of, side_of
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import ip, tool
-from netlab.lab.topology import RECEIVER, SENDER
+from netlab.lab.pair import RECEIVER, SENDER
 from netlab.measure.record import RunSetting
 from netlab.qualify.calibrated.cells import INTERVAL_MS, Stream
 from netlab.qualify.calibrated.emulator_cells import EmulatorPlan

@@ -11,8 +11,8 @@ from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import host_facts, open_endpoints
 from netlab.experiment.trial import core_run, measured, request_of, setting_of, side_of
 from netlab.lab.lab import Lab
+from netlab.lab.pair import RECEIVER, SENDER
 from netlab.lab.reaper import SEARCH_PATH
-from netlab.lab.topology import RECEIVER, SENDER
 from netlab.measure import bottleneck as words
 from netlab.qualify.calibrated.cells import RECORD_LENGTH_B
 from netlab.qualify.words.confusion import KnownLimits

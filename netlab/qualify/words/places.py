@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from netlab.experiment.endpoint import Endpoint
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool
-from netlab.lab.topology import RECEIVER, SENDER
+from netlab.lab.pair import RECEIVER, SENDER
 
 FOREIGN = "foreign CPU"
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from netlab.lab.topology import RECEIVER, SENDER, lab_pair
+from netlab.lab.pair import RECEIVER, SENDER, lab_pair
 from netlab.measure import bottleneck as words
 from netlab.qualify.calibrated.cells import RECORD_LENGTH_B, check_levels
 from netlab.qualify.words.places import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.errors import BadInput, require
-from netlab.lab.link import queue_a_cpu
-from netlab.lab.topology import lab_pair
+from netlab.lab.link_queues import queue_a_cpu
+from netlab.lab.pair import lab_pair
 from netlab.search.autotune.candidates import Candidate, check_levels, within
 from netlab.study import Group, Study
 from netlab.study.factors import (

@@ -20,7 +20,7 @@ from netlab.files.writing import replaced
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.job import main
 from netlab.fleet.plan import FleetJob, FleetPlan, JobOutcome, read_plan
-from netlab.hosts.agent import HostLease
+from netlab.hosts.lease import HostLease
 
 
 def job_argv(plan: FleetPlan) -> tuple[str, ...]:

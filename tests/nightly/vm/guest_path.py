@@ -17,8 +17,8 @@ from nightly.vm.guest import Guest
 from nightly.vm.image import DEBIAN
 
 from netlab import core
-from netlab.lab import lab
-from netlab.lab.emulator import KernelFeatures
+from netlab.lab import making
+from netlab.lab.kernel_emulator import KernelFeatures
 from netlab.lab.namespaces import inside
 from netlab.lab.topology import Topology, topology
 
@@ -145,9 +145,9 @@ def emulated_path(guest: Guest, **words: object) -> Iterator[GuestPath]:
     plan = planned(**words)
     (lab_path,) = plan.paths
     commands = [(("ip", "netns", "add", name), []) for name in SIDES.values()]
-    commands.append((lab.pair_argv(lab_path, SIDES), []))
+    commands.append((making.pair_argv(lab_path, SIDES), []))
     for host, name in SIDES.items():
-        commands += lab.set_up_commands(host, name, plan, ipv6=True)
+        commands += making.set_up_commands(host, name, plan, ipv6=True)
     try:
         script = ["set -e"]
         for argv, lines in commands:

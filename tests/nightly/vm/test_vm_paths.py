@@ -14,8 +14,8 @@ from nightly.vm.guest import Guest
 from nightly.vm.guest_path import WORK, emulated_path, equip, run_in
 from nightly.vm.vm_site import Machines
 
-from netlab.lab import emulator
-from netlab.lab.emulator import KernelFeatures
+from netlab.lab import kernel_emulator
+from netlab.lab.kernel_emulator import KernelFeatures
 
 pytestmark = pytest.mark.timeout(600)
 WINDOWS = 5
@@ -36,7 +36,7 @@ def guest(two_machines: Machines) -> Iterator[Guest]:
 
 def test_the_probe_finds_netem_and_a_rate_but_no_seeds(guest):
     """Linux 6.1 and iproute2 6.1."""
-    there = emulator.probed(lambda argv: run_in(guest, argv))
+    there = kernel_emulator.probed(lambda argv: run_in(guest, argv))
     assert there == KernelFeatures(netem=True, rate=True, seed=False)
 
 

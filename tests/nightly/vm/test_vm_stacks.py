@@ -17,7 +17,7 @@ from nightly.vm.image import DEBIAN
 from nightly.vm.vm_site import Machines, study_of
 
 from netlab import core
-from netlab.hosts.host import facts_argv, parsed_facts
+from netlab.hosts.host_facts import facts_argv, parsed_facts
 from netlab.hosts.stack import InterfaceStack
 from netlab.measure.bottleneck import SLAVE
 from netlab.results.store import Store
