@@ -14,13 +14,13 @@ TYPE_CHECKING = False
 """As in typing, which takes longer than the rest: Ctrl-C within it is Python's traceback."""
 
 if TYPE_CHECKING:
+    from netlab.face.compared import compare as compare
     from netlab.face.figures import palette as palette
     from netlab.face.figures import show as show
     from netlab.face.figures import theme as theme
-    from netlab.face.notebook import check_parameters as check_parameters
-    from netlab.face.notebook import transfer as transfer
+    from netlab.face.loopback import transfer as transfer
+    from netlab.face.parameters import check_parameters as check_parameters
     from netlab.face.results import Results as Results
-    from netlab.face.results import compare as compare
     from netlab.face.results import concat as concat
     from netlab.face.stored import export as export
     from netlab.face.study import Study as Study
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 _MODULES = {
     "Results": "results",
     "Study": "study",
-    "check_parameters": "notebook",
-    "compare": "results",
+    "check_parameters": "parameters",
+    "compare": "compared",
     "concat": "results",
     "export": "stored",
     "palette": "figures",
     "show": "figures",
     "theme": "figures",
-    "transfer": "notebook",
+    "transfer": "loopback",
 }
 
 

@@ -20,8 +20,9 @@ import pyarrow.parquet
 from measure import scripted
 
 from netlab.errors import NetlabError
-from netlab.generators.tools import TransferRequest, tool_named
-from netlab.generators.trial import audit_counts, flow_of, parse_answers
+from netlab.generators.ends import audit_counts, flow_of, parse_answers
+from netlab.generators.installed import tool_named
+from netlab.generators.tools import TransferRequest
 from netlab.hosts import host_facts, path
 from netlab.hosts.line_process import LineProcess
 from netlab.measure.record import interval_rows

@@ -12,7 +12,7 @@ from netlab.cli import options
 from netlab.cli.loading import load_study
 from netlab.errors import BadInput, NetlabError, printable
 from netlab.experiment.campaign_record import exclusive
-from netlab.experiment.conditions import rebuild
+from netlab.experiment.rebuilt import rebuild
 from netlab.files import paths
 from netlab.results import campaign_files, campaign_list
 from netlab.results.campaign_files import measured_directory, names_here, read_conditions

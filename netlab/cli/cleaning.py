@@ -6,7 +6,7 @@ import click
 
 from netlab.cli import options
 from netlab.errors import HostError, NetlabError
-from netlab.experiment.endpoint import host_of
+from netlab.experiment.study_hosts import host_of
 from netlab.hosts.leftovers import clean_host
 from netlab.study import Study
 

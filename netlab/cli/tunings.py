@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from netlab.experiment.endpoint import open_endpoints, study_lab
-from netlab.face.parts import Changes, planned_changes
+from netlab.experiment.endpoint import open_endpoints
+from netlab.experiment.study_hosts import study_lab
+from netlab.face.changes import Changes, planned_changes
 from netlab.study import Study
 
 

@@ -21,9 +21,10 @@ from netlab.analysis.cells import valid
 from netlab.errors import PathLost
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.campaign_record import CampaignRecord, check_study, exclusive, open_record
-from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.found_facts import host_facts
 from netlab.experiment.remeasured import disturbed, failed, held_up, next_lot
 from netlab.experiment.request import VisitRequest
+from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.lab.lab import Lab

@@ -15,7 +15,7 @@ import netlab.version
 from netlab import core
 from netlab.errors import BadInput, NetlabError
 from netlab.experiment.conditions import conditions_of
-from netlab.experiment.endpoint import host_facts
+from netlab.experiment.found_facts import host_facts
 from netlab.experiment.path_bus import contradiction
 from netlab.experiment.request import VisitRequest
 from netlab.files.locks import take

@@ -1,22 +1,17 @@
-"""Conditions of the blocks of a campaign: as found, as last found, or rebuilt from its records."""
+"""Conditions of the blocks of a campaign, as found and as last found."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import netlab.version
 from netlab import core
-from netlab.errors import NetlabError
-from netlab.files.bounded_json import parse_json
 from netlab.lab.lab import Lab
-from netlab.results import campaign_files
 from netlab.results.campaign_files import Conditions
 from netlab.results.columns import SCHEMA_VERSION
-from netlab.results.store import Store
-from netlab.study import Study, load_stored
+from netlab.study import Study
 from netlab.study.factors import Levels
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Visit, rounds
@@ -55,10 +50,10 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
         "task_group": None if lab is None else lab.task_group,
         "user_namespace": lab is not None and lab.user_namespace,
     }
-    return _context(study, visit, facts, place, Measurer.this())
+    return block_context(study, visit, facts, place, Measurer.this())
 
 
-def _context(
+def block_context(
     study: Study, visit: Visit, facts: dict[str, dict], place: dict[str, Any], measurer: Measurer
 ) -> dict:
     hosts = study.path(visit.link).hosts
@@ -121,10 +116,10 @@ def conditions_of(
         for visit in rounds(study)[0]
         if visit.outer == outer and visit.link in facts
     }
-    return _combined(study, found, before, Measurer.this())
+    return combined(study, found, before, Measurer.this())
 
 
-def _combined(
+def combined(
     study: Study, found: dict[str, dict], before: Conditions, measurer: Measurer
 ) -> Conditions:
     # with those of blocks that the study lacks now, since it may have them again
@@ -140,57 +135,3 @@ def _combined(
         contexts[visit.block_id] = context
         keys |= {run.cell_id: provenance_key(study, visit, run, context) for run in visit.runs}
     return Conditions(contexts, keys, before.trials)
-
-
-# Conditions made again from the records of a campaign, whose file of them is lost.
-
-
-def rebuild(directory: Path) -> dict[Path, Conditions | NetlabError]:
-    """Write the conditions of campaigns that lost theirs; by file, these or why there are none."""
-    made: dict[Path, Conditions | NetlabError] = {}
-    before = Conditions()
-    for campaign in campaign_files.ids(directory):
-        try:
-            before = campaign_files.read_conditions(directory, campaign) or before
-        except NetlabError:
-            file = campaign_files.conditions_file(directory, campaign)
-            try:
-                made[file] = before = rebuilt(directory, campaign, before)
-            except NetlabError as error:  # such as a study that is lost as well
-                made[file] = error
-            else:
-                campaign_files.write_conditions(directory, campaign, before)
-    return made
-
-
-def rebuilt(directory: Path, campaign: str, before: Conditions) -> Conditions:
-    """Conditions of a campaign from the facts that its records hold.
-
-    A record names the hosts' facts and settings as it was made; the first of a block are those that
-    the campaign began with. Blocks without records stay as in the campaign before.
-    """
-    study = load_stored(campaign_files.study_file(directory, campaign))
-    own = Store(directory).made_by(campaign)
-    first = own.drop_duplicates("block_id").set_index("block_id")
-    stored = own.drop_duplicates("run_id").set_index("run_id")["provenance_key"]
-    found, measurer = {}, Measurer.this()
-    for visit in rounds(study)[0]:
-        if visit.block_id in first.index:
-            row = first.loc[visit.block_id]
-            made = parse_json(row["provenance"], "provenance")
-            measurer = Measurer(
-                int(row["schema_version"]),
-                made["netlab"].partition("+")[0],
-                made["agent"],
-                made.get("rule", 1),
-            )
-            found[visit.block_id] = _context(study, visit, made["hosts"], made, measurer)
-    conditions = _combined(study, found, before, measurer)
-    of_cells = stored.groupby(stored.index.str.rpartition("@").get_level_values(0)).first()
-    keys = {**conditions.keys, **{c: k for c, k in of_cells.items() if c in conditions.keys}}
-    trials = {key: dict(runs) for key, runs in conditions.trials.items()}
-    for run_id, key in stored.items():
-        cell = str(run_id).rsplit("@", 2)[0]
-        if cell in keys and str(run_id).rpartition("@")[0] not in keys:
-            trials.setdefault(keys[cell], {})[str(run_id)] = str(key)
-    return Conditions(conditions.contexts, keys, trials)

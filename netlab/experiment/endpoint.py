@@ -3,88 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 
 import netlab.version
 from netlab import core
-from netlab.errors import BadInput, HostError, TuningError
-from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
-from netlab.generators import versions
-from netlab.hosts.agent import push_agent
+from netlab.errors import HostError, TuningError
+from netlab.experiment.cc_session import CcSession, open_cc_session
+from netlab.experiment.found_facts import agent_on, facts_of, settings_found
+from netlab.experiment.study_hosts import data_address, interface, open_hosts
 from netlab.hosts.at_once import together
 from netlab.hosts.carrier import NO_CARRIER, wait_for_carrier
 from netlab.hosts.host import Host
 from netlab.hosts.host_facts import ONE_HOST, is_one_host, whole_number
 from netlab.hosts.lease import HostLease
 from netlab.hosts.line_process import SILENCE_S, LineProcess
-from netlab.hosts.opening import OPENED_AT_ONCE, close_hosts, open_all
-from netlab.hosts.ssh import SshHost
+from netlab.hosts.opening import close_hosts
 from netlab.hosts.stack import InterfaceStack
 from netlab.lab import lab as labs
-from netlab.lab.lab import Lab
-from netlab.lab.reaper import base as lab_base
 from netlab.lab.rootless_limits import lab_limits
-from netlab.lab.topology import addresses, interfaces
 from netlab.notebooks.progress import note
 from netlab.study import Group, Study
-from netlab.study.factors import path_of_link
 from netlab.tuning.knobs import is_driver_set
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
-from netlab.tuning.requests import AFTERWARDS, SettingsRead, beside_text, reading, settings_read
+from netlab.tuning.requests import AFTERWARDS, beside_text
 from netlab.tuning.session import TuningSession
-
-# The hosts of a study, over SSH or in a lab, and their addresses on a path.
-
-
-def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> dict[str, Host]:
-    hosts = {name: host_of(study, name, lab) for name in names}
-    open_all(hosts)
-    return hosts
-
-
-def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
-    if name not in study.hosts:
-        raise BadInput("unknown host", where="hosts", value=name, code="E-RUN-012")
-    host = study.hosts[name]
-    if host.kind == "lab":
-        if lab is None:
-            raise BadInput(
-                "is a lab host, but no lab is up", where=f"hosts.{name}", code="E-RUN-013"
-            )
-        return lab.host(name)
-    assert host.address is not None  # the model refuses an ssh host without one
-    reached = SshHost(
-        name, host.address, user=host.user, port=host.port, identity_file=host.identity_file
-    )
-    reached.agent_directory = host.agent_directory or ""
-    return reached
-
-
-def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
-    _check_end(study, path, host)
-    end = next(end for end in study.path(path).every_end if end.host == host)
-    if end.address is not None:
-        return end.address
-    return addresses(study, path, version)[host]
-
-
-def interface(study: Study, path: str, host: str) -> str:
-    _check_end(study, path, host)
-    return interfaces(study)[path, host]
-
-
-def _check_end(study: Study, path: str, host: str) -> None:
-    if path not in study.links:
-        raise BadInput("unknown path", where="paths", value=path, code="E-RUN-014")
-    if host not in study.path(path).hosts:
-        raise BadInput(
-            "is not an end of this path", where=f"paths.{path}", value=host, code="E-RUN-015"
-        )
-
 
 READY_S = 10.0
 PROTOCOL = 1
@@ -342,7 +287,7 @@ class Endpoint:
     def changed_since_opened(self, study: Study) -> list[str]:
         """Settings found that have another value now, one sentence each; call it untuned."""
         before = self.facts["found"]
-        now = _settings_found(self.host, study, self.interface, self.binary).values
+        now = settings_found(self.host, study, self.interface, self.binary).values
         return [
             f"{self.name}: {label} was {value}, is {now.get(label, 'missing')}"
             for label, value in before.items()
@@ -403,46 +348,6 @@ def _label(entry: dict) -> str:
     return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
 
 
-NO_LINK = ("down", "lowerlayerdown", "dormant")
-RESET_S = 10
-"""Timeout of the link of a card that was reset; a link that stays down is a later error."""
-
-
-def _agent(host: Host) -> str:
-    """Path of the agent on a host, which is pushed if it lacks it."""
-    return push_agent(host, core.gensink_path(), source_dir=core.source_dir())
-
-
-def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dict:
-    """Facts of a host at an end of a path.
-
-    Under ``generators`` the version of each that the path's runs need, None without it; under
-    ``found`` the settings found: those that netlab or a tuning of the study records; under
-    ``fixed`` the names of those that no tuning can change there.
-    """
-    facts = host.facts(card)
-    if facts.get("operstate") in NO_LINK:
-        # the revert of the visit before may have reset the card, whose speed is then unknown: the
-        # record would have other conditions than its campaign
-        with suppress(HostError):
-            wait_for_carrier(host, str(facts["interface"]), timeout_s=RESET_S)
-        facts = host.facts(card)
-    found = _settings_found(host, study, str(facts["interface"]), binary)
-    vrf = InterfaceStack.of(facts.get("layers")).vrf
-    return {
-        **facts,
-        "generators": versions(host, study.generators(path), vrf),
-        "found": found.values,
-        "fixed": list(found.fixed),
-    }
-
-
-def _settings_found(host: Host, study: Study, interface: str, binary: str) -> SettingsRead:
-    records = study.settings_read(host.name)
-    printed = host.run(reading(binary, records, interface)).stdout
-    return settings_read(printed, records, interface, host=host.name)
-
-
 @contextmanager
 def open_endpoints(
     study: Study, path: str, *, lab: labs.Lab | None = None, lease: HostLease | None = None
@@ -453,7 +358,7 @@ def open_endpoints(
     """
 
     def prepared(host: Host) -> tuple[dict, str]:
-        binary = _agent(host)
+        binary = agent_on(host)
         return facts_of(host, interface(study, path, host.name), study, path, binary), binary
 
     names = study.path(path).hosts
@@ -498,50 +403,3 @@ def tuned_ends(
         for endpoint in endpoints.values():
             endpoint.wait_for_carrier()
         yield controls
-
-
-@contextmanager
-def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
-    """The lab of a study: the one with an id, a matching one that is up, or a new one."""
-    if all(host.kind != "lab" for host in study.hosts.values()):
-        yield None
-        return
-    check_lab_controls(study, core.bpf_missing())
-    lab = None if lab_id else labs.find(study)
-    if lab_id:
-        if not labs.LAB_ID.fullmatch(lab_id):
-            raise BadInput("is not a lab id", key="lab", value=lab_id, code="E-RUN-010")
-        lab = labs.Lab(Path(lab_base()) / lab_id)
-        if not lab.fits(study):
-            raise BadInput(
-                "no lab of this id fits the study", key="lab", value=lab_id, code="E-RUN-011"
-            )
-    with nullcontext(lab) if lab else labs.Lab.up(study, owned=True) as open_lab:
-        yield open_lab
-
-
-def host_facts(
-    study: Study, *, lab: labs.Lab | None = None, only: str | None = None
-) -> dict[str, dict[str, dict]]:
-    """Facts of the ends of every link that a group uses, or of one: link -> host -> facts."""
-    paths = {group.path for group in study.groups}
-    used = [link for link in study.links if path_of_link(link) in paths and only in (None, link)]
-    names = sorted({name for link in used for name in study.path(link).hosts})
-    hosts = open_hosts(study, names, lab)
-
-    ends = {link: study.path(link).hosts for link in used}
-
-    def of(host: str) -> dict[str, dict]:
-        binary = _agent(hosts[host])
-        return {
-            link: facts_of(hosts[host], interface(study, link, host), study, link, binary)
-            for link in used
-            if host in ends[link]
-        }
-
-    try:
-        read = together([partial(of, name) for name in names], at_once=OPENED_AT_ONCE)
-        facts = {name: one.result() for name, one in zip(names, read, strict=True)}
-        return {link: {host: facts[host][link] for host in ends[link]} for link in used}
-    finally:
-        close_hosts(hosts)

@@ -10,8 +10,9 @@ from itertools import chain
 from pathlib import Path
 
 from netlab.errors import HostError, NetlabError, RunError, Unsupported
-from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
+from netlab.experiment.endpoint import Endpoint, open_endpoints
 from netlab.experiment.path_bus import contradiction, host_bus
+from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.trial import link_MBps, probe_request, request_of, side_of
 from netlab.files import paths
 from netlab.generators import missing

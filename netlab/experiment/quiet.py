@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.trial import side_of
-from netlab.generators.remote_process import difference, snapshot
+from netlab.generators.tool_meters import difference, snapshot
 from netlab.measure.exchange import RunEnd
 from netlab.measure.others_cpu import ForeignLoad, load_of, own_processes
 from netlab.measure.record import others_load, own_us

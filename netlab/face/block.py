@@ -14,12 +14,12 @@ from netlab.analysis import cell_texts, printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
 from netlab.experiment.campaign_record import exclusive, open_visit
-from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress
 from netlab.experiment.request import VisitRequest
+from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
-from netlab.face.parts import Changes, HostChanges
+from netlab.face.changes import Changes, HostChanges
 from netlab.files.bounded_json import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.notebooks.progress import announce, listening

@@ -13,8 +13,9 @@ from netlab import wings
 from netlab.analysis import cell_texts
 from netlab.errors import NetlabError
 from netlab.face.between import between
+from netlab.face.changes import Changes, planned_changes
 from netlab.face.design import design_table, planned_runs
-from netlab.face.parts import Changes, Group, Plan, Tuning, planned_changes
+from netlab.face.parts import Group, Plan, Tuning
 from netlab.files import paths
 from netlab.files.writing import write_text
 from netlab.study import Study as Design
@@ -23,7 +24,7 @@ from netlab.study.frozen import short_text
 
 if TYPE_CHECKING:
     from netlab.face.block import MeasuredBlock
-    from netlab.face.parts import Changes
+    from netlab.face.changes import Changes
     from netlab.face.results import Results
 
 

@@ -21,15 +21,9 @@ from netlab.files.locks import take
 from netlab.files.reading import open_regular, read_text
 from netlab.files.writing import write_json
 from netlab.fleet.batches import BATCH_S
-from netlab.fleet.job import (
-    CAMPAIGN,
-    JOBS_LOCK,
-    clear_failures,
-    end_with_parent,
-    log_event,
-    read_campaign,
-    read_events,
-)
+from netlab.fleet.events import log_event, read_events
+from netlab.fleet.host_failures import clear_failures
+from netlab.fleet.job import CAMPAIGN, JOBS_LOCK, end_with_parent, read_campaign
 from netlab.fleet.plan import FOLDER, FleetPlan
 from netlab.fleet.workflow import engine_argv, require_engine, write_workflow
 

@@ -10,71 +10,28 @@ from __future__ import annotations
 import argparse
 import ctypes
 import fcntl
-import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 from netlab.errors import NetlabError, Unsupported, why
-from netlab.files.bounded_json import parse_json, read_json
-from netlab.files.reading import open_regular, read_text
-from netlab.files.writing import names_file, write_json
+from netlab.files.bounded_json import read_json
+from netlab.files.reading import open_regular
+from netlab.files.writing import write_json
+from netlab.fleet.events import log_event
+from netlab.fleet.host_failures import clear_failures, failures, note_failure
 from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, JobOutcome, read_plan
 from netlab.hosts.lease import HostLease
 
-CAMPAIGN, EVENTS, HOSTS = "campaign.json", "events.jsonl", "hosts"
+CAMPAIGN = "campaign.json"
+
+
 JOBS_LOCK = ".jobs"
-
-
-def log_event(folder: Path, event: str, **parts: object) -> None:
-    """Append a line to the log of a fleet, as its controller and every job do."""
-    at_s = time.time()
-    stamp = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
-    line = json.dumps({"at": stamp, "at_s": round(at_s, 3), "event": event, **parts}) + "\n"
-    with names_file(folder / EVENTS), open_regular(folder / EVENTS, "a+b", buffering=0) as log:
-        log.seek(-1 if log.seek(0, os.SEEK_END) else 0, os.SEEK_END)
-        # a line that a full disk cut off would take the next one with it
-        start = "" if log.read(1) in (b"", b"\n") else "\n"
-        content = (start + line).encode()
-        # one write to a file opened for appending: lines of several processes do not mix
-        if (written := log.write(content)) < len(content):
-            log.write(content[written:])  # raises: the disk is full
-
-
-def read_events(folder: Path) -> Iterator[dict]:
-    """Events in their order; a line that a crash cut off is left out."""
-    with suppress(FileNotFoundError):
-        for line in read_text(folder / EVENTS).splitlines():
-            with suppress(ValueError):
-                yield parse_json(line)
-
-
-# Consecutive failures of a host in this pass: a byte each, in a file that only its jobs change.
-
-
-def failures(folder: Path, host: str) -> int:
-    try:
-        return (folder / HOSTS / host).stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def note_failure(folder: Path, host: str) -> None:
-    (folder / HOSTS).mkdir(exist_ok=True)
-    with open_regular(folder / HOSTS / host, "ab") as file:
-        file.write(b"x")
-
-
-def clear_failures(folder: Path, hosts: Iterable[str]) -> None:
-    for host in hosts:
-        (folder / HOSTS / host).unlink(missing_ok=True)
 
 
 PR_SET_PDEATHSIG = 1

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netlab.fleet.controller import LOCK, is_locked
-from netlab.fleet.job import (
-    failures,
-    read_campaign,
-    read_events,
-)
+from netlab.fleet.events import read_events
+from netlab.fleet.host_failures import failures
+from netlab.fleet.job import read_campaign
 from netlab.fleet.plan import DONE, FAILED, FleetPlan
 
 HEADS = ("host", "state", "done", "running", "failed", "left", "last failure")

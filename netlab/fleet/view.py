@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from netlab.analysis.cell_precision import nominal_level
+from netlab.face.example_results import own_or_example, source
 from netlab.face.notebook import Site
-from netlab.face.stored import own_or_example, source
 from netlab.files import paths
 from netlab.files.tables import Sentence, Table
 from netlab.fleet import tables as fleet_tables

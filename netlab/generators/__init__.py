@@ -1,14 +1,7 @@
 """Runs by external tools (iperf3, iperf, nuttcp): same hosts, tuning, meters and columns."""
 
-from netlab.generators.tools import (
-    Tool,
-    TransferRequest,
-    missing,
-    require,
-    tool_named,
-    version_text,
-    versions,
-)
+from netlab.generators.installed import missing, require, tool_named, version_text, versions
+from netlab.generators.tools import Tool, TransferRequest
 from netlab.generators.trial import TrialResult, run_trial
 
 __all__ = [

@@ -6,22 +6,15 @@ receiver's goodput counts, so each description names the end that prints it.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from netlab import wings
-from netlab.errors import HostError, NetlabError
-from netlab.hosts import vrf as vrfs
-from netlab.hosts.host import FACTS_S, Host
-from netlab.hosts.line_process import SILENCE_S
-from netlab.outputs.iperf_text import Iperf2Run
-from netlab.outputs.records import Flow, PrintedRun, Record, damaged, printed_runs, whole
+from netlab.outputs.iperf2_text import Iperf2Run
+from netlab.outputs.records import Flow, Record, damaged, whole
+from netlab.outputs.rounded import PrintedRun, printed_runs
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format
 from netlab.study.tool_limits import Limits
 
@@ -239,149 +232,3 @@ TOOLS += (
         reads_all=False,
     ),
 )
-
-
-# Find an external tool on a host: program file and version.
-
-MAX_VERSION = 120
-VERSION_S = 15
-
-NOT_IN_VRF = "! "
-"""Begins what the script prints where it can start no program in the VRF."""
-
-# Print the program file and its version output, with a timeout, started as its runs are.
-SCRIPT = vrfs.SCRIPT
-SCRIPT += rf"""
-PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
-export PATH LC_ALL
-program=$(command -v "$1") || exit 0
-limit=$2 vrf=$3
-shift 3
-set -- "$program" "$@"
-if [ -n "$vrf" ]; then
-  ip=$(vrf_ip)
-  if [ -z "$ip" ]; then
-    echo '{NOT_IN_VRF}no `ip` of this host has that command; install iproute2'
-    exit
-  fi
-  refused=$("$ip" vrf exec "$vrf" true 2>&1) || {{ echo "{NOT_IN_VRF}$refused"; exit; }}
-  set -- "$ip" vrf exec "$vrf" "$@"
-fi
-printf '%s\n' "$program"
-cd "${{TMPDIR:-/tmp}}" && timeout -k 1 "$limit" "$@" 2>&1 </dev/null | head -c 4096
-"""
-
-
-def tool_named(name: str) -> Tool:
-    """A tool, with the program that its environment variable names."""
-    tool = {tool.name: tool for tool in TOOLS}.get(name)
-    if tool is None:
-        target = wings.generators()[name]
-        tool = wings.load(target)
-        if not isinstance(tool, Tool) or tool.name != name:
-            text = f"{target} is not a netlab.generators.Tool of the name {name}; mend its wing"
-            raise NetlabError(text, code="E-TOOL-060")
-    return replace(tool, program=os.environ.get(tool.variable) or tool.program)
-
-
-def found_on(host: Host, tool: Tool, vrf: str = "") -> tuple[str, str] | None:
-    argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), vrf, *tool.version)
-    program, *lines = host.run(
-        argv, sudo=bool(vrf), timeout_s=FACTS_S
-    ).stdout.strip().splitlines() or [""]
-    if program.startswith(NOT_IN_VRF):
-        command = shlex.join(vrfs.called(vrf, (tool.program,)))
-        reason = " ".join((program.removeprefix(NOT_IN_VRF), *lines))
-        message = f"{tool.name} is started by `{command}`, as {vrf} is a VRF: {reason}"
-        raise HostError(host.name, message, code="E-TOOL-080")
-    if not program:
-        return None
-    said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
-    if not re.fullmatch(tool.version_of, said):
-        what = f"printed {said!r}" if said else "printed nothing"
-        message = f"{program} is not {tool.name}: its version option {what}; {tool.source}"
-        raise HostError(host.name, message, code="E-TOOL-007")
-    return program, said
-
-
-def versions(host: Host, names: Iterable[str], vrf: str = "") -> dict[str, str | None]:
-    found = {name: found_on(host, tool_named(name), vrf) for name in names}
-    return {name: None if there is None else there[1] for name, there in found.items()}
-
-
-def missing(name: str) -> str:
-    return f"{name} is not installed; {tool_named(name).source}"
-
-
-def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) -> None:
-    """Refuse runs whose tools are not installed, before anything is changed."""
-    for name in sorted(set(used) & set(found)):
-        for host, version in found[name].items():
-            if version is None:
-                raise HostError(host, missing(name), code="E-TOOL-008")
-
-
-def version_text(found: Mapping[str, str | None] | None) -> str | None:
-    """The version of a tool for a record: of both hosts if they differ."""
-    if found is None:
-        return None
-    said = {str(version) for version in found.values()}
-    return said.pop() if len(said) == 1 else ", ".join(f"{h}: {v}" for h, v in found.items())
-
-
-# Set the congestion control of a tool without an option for it, by a route attribute.
-
-APPLIED_S = 10.0
-PROTOCOL = 203
-"""Protocol number that marks netlab's route, so that no other route is removed."""
-
-# Add a route before the present one, which stays; remove it at end of input or at a signal. Take
-# the next hop from the kernel. IPv6 has no prepend, but prefers a low metric.
-ROUTE_SCRIPT = r"""
-peer=$1 dev=$2 src=$3 name=$4 tag=$5 silence_s=$6 vrf=${7:+vrf "$7"}
-PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
-export PATH LC_ALL
-say() { printf '{"event":"%s"}\n' "$1"; }
-case $peer in
-  *:*) family=-6 add=add metric='metric 1' ;;
-  *) family=-4 add=prepend metric= ;;
-esac
-undo() { ip "$family" route del "$peer" dev "$dev" proto "$tag" $metric $vrf 2>/dev/null; }
-undo
-via=$(ip "$family" -o route get "$peer" oif "$dev" | sed -n 's/.* via \([^ ]*\) .*/via \1/p')
-trap undo EXIT
-trap 'exit 1' HUP INT TERM PIPE
-ip "$family" route $add "$peer" $via dev "$dev" src "$src" proto "$tag" $metric $vrf \
-  congctl "$name" || exit 1
-if ip "$family" route show "$peer" proto "$tag" $vrf | grep -q "congctl $name"; then
-  say applied
-  # a sign of life arrives every few seconds; without one the controller is gone
-  if command -v timeout >/dev/null; then
-    while [ -n "$(timeout "$silence_s" dd bs=4096 count=1 2>/dev/null | tr '\n' x)" ]; do :; done
-  else
-    while read -r _; do :; done
-  fi
-else
-  say refused
-fi
-"""
-
-
-@contextmanager
-def congestion_route(
-    host: Host, *, interface: str, address: str, peer: str, congestion: str, vrf: str = ""
-) -> Iterator[None]:
-    """Make a congestion control the default of every new socket from a host to a peer.
-
-    The route is removed at the end, also when this process is killed. The congestion control is
-    its only attribute: it inherits none from the present route.
-    """
-    words = (peer, interface, address, congestion, str(PROTOCOL), str(SILENCE_S), vrf)
-    process = host.start(("sh", "-c", ROUTE_SCRIPT, "route", *words), sudo=True).keep_alive()
-    try:
-        if process.receive(APPLIED_S).get("event") != "applied":
-            message = f"its route to {peer} did not take {congestion}"
-            raise HostError(host.name, message, code="E-TOOL-016")
-        yield
-    finally:
-        process.close()

@@ -15,8 +15,15 @@ from netlab.errors import BadInput
 from netlab.files.reading import open_regular
 from netlab.imports import kperf, neper, netperf, ntttcp, pscheduler
 from netlab.imports.refused import NAMED
-from netlab.outputs import iperf_text, json_output, nuttcp
-from netlab.outputs.records import OBJECT, Record, damaged, documents, expect, whole
+from netlab.outputs import (
+    flent,
+    gensink_report,
+    iperf2_csv,
+    iperf3_text,
+    rapid,
+)
+from netlab.outputs.json_access import OBJECT, documents
+from netlab.outputs.records import Record, damaged, expect, whole
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format, printed
 
 MAX_FILE_B = 16 * 2**20
@@ -40,12 +47,12 @@ FORMATS = (
     *(_one(name, *each) for name, each in NAMED.items()),
     IPERF3_JSON,
     Format("pScheduler JSON", _json_with('"throughput-bits"'), documents, pscheduler.of_pscheduler),
-    Format("flent data file", _json_with('"SERIES_META"'), documents, json_output.of_flent),
-    printed("iperf3 text", iperf_text.IPERF3_TEXT, iperf_text.Iperf3Run),
+    Format("flent data file", _json_with('"SERIES_META"'), documents, flent.of_flent),
+    printed("iperf3 text", iperf3_text.IPERF3_TEXT, iperf3_text.Iperf3Run),
     IPERF2_TEXT,
-    printed("iperf 2 CSV", iperf_text.IPERF2_CSV, iperf_text.CsvRun),
-    Format("rapid statistics", nuttcp.RAPID.search, nuttcp.runs_of_rapid, nuttcp.RapidRun.record),
-    printed("GenSink report", nuttcp.GENSINK, nuttcp.GenSinkRun),
+    printed("iperf 2 CSV", iperf2_csv.IPERF2_CSV, iperf2_csv.CsvRun),
+    Format("rapid statistics", rapid.RAPID.search, rapid.runs_of_rapid, rapid.RapidRun.record),
+    printed("GenSink report", gensink_report.GENSINK, gensink_report.GenSinkRun),
     NUTTCP_LINES,
     Format(
         "netperf text",

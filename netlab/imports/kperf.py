@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from netlab.imports.totals import total_record
-from netlab.outputs.records import NUMBER, End, Printed, Record, check_rate, expect, numbered
+from netlab.outputs.records import End, Record, expect
+from netlab.outputs.rounded import NUMBER, Printed, check_rate, numbered
 
 _KPERF = re.compile(
     rf"(?:\S+: +)?(?P<way>[TR])x +(?P<rate>{NUMBER}) Gbps "

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from netlab.imports.totals import total_record, unit_of
-from netlab.outputs.records import MAX_STREAMS, NUMBER, End, Printed, Record, expect, numbered
+from netlab.outputs.records import MAX_STREAMS, End, Record, expect
+from netlab.outputs.rounded import NUMBER, Printed, numbered
 
 NEPER = re.compile(r"^(?:local_throughput|throughput_units|invalid_secret_count)=", re.MULTILINE)
 

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass, field
 
 from netlab.imports.totals import UNIT, scale, total_record, unit_of
-from netlab.outputs.records import MAX_SECONDS, NUMBER, Printed, Record, Sample, expect, numbered
+from netlab.outputs.records import MAX_SECONDS, Record, Sample, expect
+from netlab.outputs.rounded import NUMBER, Printed, numbered
 
 _BANNER = re.compile(
     r"^(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|OMNI)[ /_A-Za-z]{1,40}) TEST (?:from|to) .*",

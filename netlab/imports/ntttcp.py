@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from netlab.imports.totals import RATES_BPS, total_record
-from netlab.outputs.records import NUMBER, End, Printed, PrintedRun, Record, expect
+from netlab.outputs.records import End, Record, expect
+from netlab.outputs.rounded import NUMBER, Printed, PrintedRun
 
 _NTTTCP = {
     "threads": re.compile(r"(\d{1,6}) threads created"),

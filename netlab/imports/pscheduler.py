@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netlab.imports.totals import total_record
-from netlab.outputs.records import MAX_SECONDS, MAX_STREAMS, Printed, Record, Sample, View
+from netlab.outputs.json_access import View
+from netlab.outputs.records import MAX_SECONDS, MAX_STREAMS, Record, Sample
+from netlab.outputs.rounded import Printed
 
 
 def of_pscheduler(doc: View) -> Record:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from netlab.outputs.records import End, Printed, Record, check_rate, expect, one_flow
+from netlab.outputs.records import End, Record, expect, one_flow
+from netlab.outputs.rounded import Printed, check_rate
 
 RATES_BPS = {
     **{f"10^{power}bits": 10**power / 8 for power in (0, 3, 6, 9, 12)},

@@ -13,7 +13,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import from_content, to_content
 from netlab.lab import kernel_emulator
 from netlab.lab.emulator import EmulatorSettings
-from netlab.lab.kernel_emulator import KernelFeatures, NetemSettings
+from netlab.lab.kernel_emulator import NetemSettings
 from netlab.lab.link import LinkSettings
 from netlab.study import LabLink, Study
 from netlab.study.factors import path_of_link

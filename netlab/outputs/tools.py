@@ -9,8 +9,10 @@ from functools import partial
 from typing import Any
 
 from netlab.errors import BadInput
-from netlab.outputs import iperf_text, json_output, nuttcp
-from netlab.outputs.records import OBJECT, PrintedRun, Record, Runs, printed_runs
+from netlab.outputs import iperf2_text, iperf3_json, nuttcp
+from netlab.outputs.json_access import OBJECT
+from netlab.outputs.records import Record, Runs
+from netlab.outputs.rounded import PrintedRun, printed_runs
 
 _IPERF3 = re.compile(r'"(?:start|event)"\s*:\s*[{"]')
 
@@ -44,6 +46,6 @@ def printed(name: str, fits: re.Pattern, run: type[PrintedRun]) -> Format:
     return Format(name, fits.search, partial(printed_runs, kind=run), run.record)
 
 
-IPERF3_JSON = Format("iperf3 JSON", _is_iperf3, json_output.tests_of_iperf3, json_output.of_iperf3)
-IPERF2_TEXT = printed("iperf 2 text", iperf_text.IPERF2, iperf_text.Iperf2Run)
+IPERF3_JSON = Format("iperf3 JSON", _is_iperf3, iperf3_json.tests_of_iperf3, iperf3_json.of_iperf3)
+IPERF2_TEXT = printed("iperf 2 text", iperf2_text.IPERF2, iperf2_text.Iperf2Run)
 NUTTCP_LINES = printed("nuttcp or ttcp lines", nuttcp.NUTTCP, nuttcp.NuttcpRun)

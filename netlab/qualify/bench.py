@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from netlab.errors import BadInput, NetlabError, check
-from netlab.generators.tools import TOOLS, missing
+from netlab.generators.installed import missing
+from netlab.generators.tools import TOOLS
 from netlab.lab.link_queues import queue_a_cpu
 from netlab.lab.pair import lab_pair
 from netlab.results.campaign_files import ids, read_log

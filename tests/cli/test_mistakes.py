@@ -16,8 +16,8 @@ from refusals import refused
 from netlab.cli import checking
 from netlab.cli.loading import asked_outer
 from netlab.errors import BadInput, NetlabError, Unsupported
-from netlab.experiment import endpoint, preflight
-from netlab.face import parts
+from netlab.experiment import endpoint, preflight, study_hosts
+from netlab.face import changes
 from netlab.study import load
 
 
@@ -96,13 +96,13 @@ def test_check_finds_an_unreachable_host_and_fails(tmp_path):
 
 def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(monkeypatch):
     endpoints = {"left": SimpleNamespace(host=None)}  # that plan nothing
-    monkeypatch.setattr(endpoint, "study_lab", lambda study: nullcontext())
+    monkeypatch.setattr(study_hosts, "study_lab", lambda study: nullcontext())
     monkeypatch.setattr(endpoint, "open_endpoints", lambda *_, **__: nullcontext(endpoints))
 
     def refuse(study, path, host):
         raise Unsupported("left: its kernel has no congestion control 'bbx'")
 
-    monkeypatch.setattr(parts, "_require_congestions", refuse)
+    monkeypatch.setattr(changes, "_require_congestions", refuse)
     done = netlab("tune", "plan", str(STUDY))
     assert (done.exit_code, done.stdout) == (1, "") and "bbx" in done.stderr
 
@@ -115,10 +115,10 @@ def test_the_congestion_controls_of_a_path_are_the_kernels_a_modules_or_netlabs_
 
     host, study = SimpleNamespace(name="left", run=run), load(STUDY)
     for known in ("cubic", "htcp", "scalable", "cubic+fast"):
-        parts._require_congestions(study.model_copy(update={"congestion": known}), "64-64", host)
+        changes._require_congestions(study.model_copy(update={"congestion": known}), "64-64", host)
     unknown = study.model_copy(update={"congestion": "cubic+bbx"})
     with pytest.raises(Unsupported, match="no congestion control 'bbx'"):
-        parts._require_congestions(unknown, "64-64", host)
+        changes._require_congestions(unknown, "64-64", host)
 
 
 def test_check_prints_only_after_all_is_checked(monkeypatch):

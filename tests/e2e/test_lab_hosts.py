@@ -20,8 +20,9 @@ from waiting import until
 
 from netlab.errors import BadInput, HostError
 from netlab.experiment.campaign import run_study
-from netlab.experiment.endpoint import data_address, host_of, open_endpoints, open_hosts
+from netlab.experiment.endpoint import open_endpoints
 from netlab.experiment.preflight import Check, route_check
+from netlab.experiment.study_hosts import data_address, host_of, open_hosts
 from netlab.hosts.agent import push_agent
 from netlab.hosts.host_facts import facts_argv, parsed_facts
 from netlab.hosts.leftovers import clean_host

@@ -12,7 +12,7 @@ from refusals import refused
 from waiting import until
 
 from netlab.errors import BadInput, HostError
-from netlab.experiment.endpoint import data_address
+from netlab.experiment.study_hosts import data_address
 from netlab.lab import reaper
 from netlab.lab.lab import Lab
 from netlab.lab.link import wait_until_up

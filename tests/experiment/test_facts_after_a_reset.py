@@ -9,7 +9,7 @@ import campaigns
 import pytest
 
 from netlab.errors import TuningError
-from netlab.experiment import endpoint
+from netlab.experiment import found_facts
 from netlab.experiment.conditions import stable_facts
 
 
@@ -53,7 +53,7 @@ class ResettingHost:
 
 def facts_of(host: ResettingHost) -> dict:
     study = campaigns.study(tunings=[{"name": "openlab-2003-full", "mtus_B": [9000]}])
-    return endpoint.facts_of(host, "eth1", study, "p1", "gensink")
+    return found_facts.facts_of(host, "eth1", study, "p1", "gensink")
 
 
 def test_the_speed_is_that_of_the_link_that_came_back():

@@ -15,7 +15,7 @@ from fleet.planned_fleet import planned, write_result
 from refusals import refused
 
 from netlab.errors import HostError, NetlabError, TuningError, Unsupported
-from netlab.fleet import job
+from netlab.fleet import host_failures, job
 from netlab.fleet.controller import (
     FleetOptions,
     controller_name,
@@ -23,7 +23,8 @@ from netlab.fleet.controller import (
     open_campaign,
     wait_for_jobs,
 )
-from netlab.fleet.job import end_with_parent, log_event, read_events, run_job
+from netlab.fleet.events import log_event, read_events
+from netlab.fleet.job import end_with_parent, run_job
 from netlab.fleet.job_visit import outcome_of, while_busy
 from netlab.fleet.plan import FleetPlan, JobOutcome
 from netlab.fleet.status import fleet_status
@@ -82,7 +83,7 @@ def test_a_failure_is_a_result_that_blames_its_hosts(plan, error, blamed):
     assert plan.result(first)["error"]["code"] == getattr(error, "code", None)
     (failed,) = [e for e in read_events(plan.folder) if e["event"] == "job_failed"]
     assert failed["hosts"] == blamed
-    assert [host for host in first.pair if job.failures(plan.folder, host)] == blamed
+    assert [host for host in first.pair if host_failures.failures(plan.folder, host)] == blamed
 
 
 def test_a_host_is_put_skip_after_failures_in_a_row_until_the_next_pass(plan):
@@ -90,13 +91,13 @@ def test_a_host_is_put_skip_after_failures_in_a_row_until_the_next_pass(plan):
     own = [each for each in plan.jobs if "h0" in each.pair]
     run_job(plan, own[0], gone)
     run_job(plan, own[1], lambda *_: JobOutcome())
-    assert job.failures(plan.folder, "h0") == 0
+    assert host_failures.failures(plan.folder, "h0") == 0
     run_job(plan, own[2], gone)
     run_job(plan, own[3], gone)
     assert names(plan)[-1] == "host_put_aside"
     run_job(plan, own[4], lambda *_: pytest.fail("the host is skipped"))
     assert plan.result(own[4])["error"]["code"] == "E-FLEET-030"
-    job.clear_failures(plan.folder, plan.hosts)
+    host_failures.clear_failures(plan.folder, plan.hosts)
     run_job(plan, own[4], lambda *_: JobOutcome(measured=1))
     assert plan.result(own[4])["status"] == "done"
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from measure import scripted
 
 from netlab.errors import BadInput, RunError
-from netlab.generators.tools import TransferRequest, tool_named
-from netlab.generators.trial import audit_counts, counts_of, flow_of, parse_answers, window_of
+from netlab.generators.ends import audit_counts, counts_of, flow_of, parse_answers, window_of
+from netlab.generators.installed import tool_named
+from netlab.generators.tools import TransferRequest
 from netlab.measure.exchange import Request
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.outputs.records import Sample

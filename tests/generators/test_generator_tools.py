@@ -6,15 +6,9 @@ import pytest
 from local_host import LocalHost
 
 from netlab.errors import HostError, RunError
-from netlab.generators.tools import (
-    TOOLS,
-    TransferRequest,
-    require,
-    tool_named,
-    version_text,
-    versions,
-)
-from netlab.generators.trial import flow_of, parse_answers
+from netlab.generators.ends import flow_of, parse_answers
+from netlab.generators.installed import require, tool_named, version_text, versions
+from netlab.generators.tools import TOOLS, TransferRequest
 from netlab.measure.exchange import Request
 
 RECORDED = Path(__file__).parents[1] / "outputs" / "recorded"

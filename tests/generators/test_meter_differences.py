@@ -2,7 +2,7 @@
 
 import pytest
 
-from netlab.generators.remote_process import difference
+from netlab.generators.tool_meters import difference
 
 
 def snapshot(t_ns, busy_us, **cpu):

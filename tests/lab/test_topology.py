@@ -7,7 +7,7 @@ from lab_study import bus, lab_study
 from refusals import refused
 
 from netlab.errors import BadInput
-from netlab.experiment.endpoint import data_address, interface
+from netlab.experiment.study_hosts import data_address, interface
 from netlab.lab import switch
 from netlab.lab.kernel_emulator import KernelFeatures
 from netlab.lab.topology import IPV4, IPV6, Topology, topology

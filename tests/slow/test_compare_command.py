@@ -16,7 +16,7 @@ from netlab.analysis.sides import comparison
 from netlab.charts.drawing import new_axes
 from netlab.charts.forest import comparison_charts
 from netlab.cli.results import compare_command
-from netlab.face.results import Comparison
+from netlab.face.compared import Comparison
 
 
 @pytest.fixture(scope="module")

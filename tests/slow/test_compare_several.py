@@ -19,7 +19,7 @@ from netlab.analysis.effects import FASTER, SLOWER
 from netlab.charts import drawing
 from netlab.cli.results import compare_command
 from netlab.errors import BadInput
-from netlab.face.results import Comparison, Comparisons
+from netlab.face.compared import Comparison, Comparisons
 
 FACTORS = {"a": 1.0, "b": 1.3, "c": 0.8, "d": 1.005}
 

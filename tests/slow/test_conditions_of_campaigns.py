@@ -24,7 +24,7 @@ from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped
 from netlab.experiment.campaign_record import open_record
-from netlab.experiment.conditions import rebuild
+from netlab.experiment.rebuilt import rebuild
 from netlab.experiment.watcher import Watcher
 from netlab.fleet.records import KEYS, stores_below
 from netlab.notebooks.silence import SilentNotebook

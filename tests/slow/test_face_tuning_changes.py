@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from netlab.face.changes import COLUMNS, Changes, HostChanges
 from netlab.face.notebook import Site
-from netlab.face.parts import COLUMNS, Changes, HostChanges
 from netlab.tuning.knobs import Knob
 from netlab.tuning.plan import Change
 

@@ -13,7 +13,7 @@ from measure.scripted import request
 from refusals import refused
 
 from netlab.errors import HostError
-from netlab.generators import run_trial, tools, versions
+from netlab.generators import installed, run_trial, versions
 from netlab.hosts import path as hosts_path
 from netlab.measure.exchange import RunEnd
 
@@ -77,10 +77,12 @@ def test_both_ends_of_a_run_are_started_in_their_vrfs(with_ip):
 def test_a_version_is_read_in_the_vrf_in_which_its_runs_are(with_ip):
     host, calls = with_ip
     here = host(IPROUTE2)
-    assert tools.found_on(here, pretender(version_of="Python 3.*"), "red")[1].startswith("Python 3")
+    assert installed.found_on(here, pretender(version_of="Python 3.*"), "red")[1].startswith(
+        "Python 3"
+    )
     assert calls()[0] == "vrf exec red true" and "vrf exec red /" in calls()[1]
     missing = replace(pretender(), program="no-such-program-there-is")
-    assert tools.found_on(here, missing, "red") is None
+    assert installed.found_on(here, missing, "red") is None
 
 
 @pytest.mark.parametrize(
@@ -95,8 +97,8 @@ def test_a_host_that_starts_nothing_in_a_vrf_is_refused_with_the_reason(
 ):
     host, _ = with_ip
     # without this machine's own ip
-    alone = tools.SCRIPT.replace(":/usr/local/bin:/usr/sbin:/sbin", "")
-    monkeypatch.setattr(tools, "SCRIPT", alone)
+    alone = installed.SCRIPT.replace(":/usr/local/bin:/usr/sbin:/sbin", "")
+    monkeypatch.setattr(installed, "SCRIPT", alone)
     monkeypatch.setenv("NETLAB_IPERF3", "sh")
     with refused(HostError, "E-TOOL-080") as error:
         versions(host(script, alone=True), ["iperf3"], "red")

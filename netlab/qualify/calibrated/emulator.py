@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from netlab.analysis import stored_calibrations
 from netlab.experiment.trial import side_of
 from netlab.files.run_results import ToolMeter
-from netlab.generators.remote_process import difference, snapshot
+from netlab.generators.tool_meters import difference, snapshot
 from netlab.hosts.at_once import together
 from netlab.hosts.path import ping
 from netlab.lab.pair import RECEIVER, SENDER

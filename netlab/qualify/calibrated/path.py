@@ -10,7 +10,8 @@ from typing import Any
 from netlab.errors import RunError
 from netlab.experiment.conditions import stable_facts
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
+from netlab.experiment.endpoint import Endpoint, open_endpoints
+from netlab.experiment.found_facts import host_facts
 from netlab.experiment.trial import core_run, measured, request_of, side_of
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import ip, tool

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from netlab.errors import RunError, check
 from netlab.experiment.conditions import stable_facts
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import host_facts, open_endpoints
+from netlab.experiment.endpoint import open_endpoints
+from netlab.experiment.found_facts import host_facts
 from netlab.experiment.trial import core_run, measured, request_of, setting_of, side_of
 from netlab.lab.lab import Lab
 from netlab.lab.pair import RECEIVER, SENDER

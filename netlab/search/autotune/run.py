@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from netlab.errors import NetlabError
 from netlab.experiment.conditions import stable_facts
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import open_endpoints, study_lab, tuned_ends
+from netlab.experiment.endpoint import open_endpoints, tuned_ends
 from netlab.experiment.quiet import LoadReader, wait_until_quiet
+from netlab.experiment.study_hosts import study_lab
 from netlab.search.autotune.candidates import Candidate, factors
 from netlab.search.autotune.request import SearchRequest, objective
 from netlab.search.autotune.search import Search, SearchResult

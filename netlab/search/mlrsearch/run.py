@@ -13,7 +13,8 @@ import pandas as pd
 
 from netlab.errors import NetlabError, check
 from netlab.experiment.campaign_record import CampaignRecord, check_study, exclusive, open_record
-from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.found_facts import host_facts
+from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.visit import run_visit
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from netlab.experiment.endpoint import open_endpoints, study_lab
+from netlab.experiment.endpoint import open_endpoints
+from netlab.experiment.study_hosts import study_lab
 from netlab.search.screen.record import reasons_of
 from netlab.search.screen.request import ScreenRequest
 from netlab.tuning.knobs import Choice, Knob

@@ -14,7 +14,7 @@ import pytest
 from e2e.faults.fault_site import Site, run, until
 from notebook_page import executed_page
 
-from netlab.fleet.job import read_events
+from netlab.fleet.events import read_events
 from netlab.fleet.plan import read_plan
 from netlab.results.store import Store
 

@@ -22,8 +22,8 @@ from waiting import until
 from netlab.errors import NetlabError
 from netlab.fleet.batches import batches
 from netlab.fleet.controller import FleetOptions, run_fleet
+from netlab.fleet.events import read_events
 from netlab.fleet.inventory import Inventory
-from netlab.fleet.job import read_events
 from netlab.fleet.pairs import pairs_of
 from netlab.fleet.plan import FleetJob, FleetPlan, make_plan
 from netlab.study import load
