@@ -22,8 +22,8 @@ from sphinx.application import Sphinx
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
 from netlab.report.cache import Cache, key_of, program, tree_digest
-from netlab.report.render import plain_text
-from netlab.report.site import PREPARE
+from netlab.report.plain_notebook import plain_text
+from netlab.report.publishing import PREPARE
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "build" / "gallery"

@@ -28,10 +28,11 @@ from netlab.files.reading import read_bytes
 from netlab.files.scratch_directory import scratch
 from netlab.files.writing import write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
-from netlab.report.export import NO_PDF
-from netlab.report.page import MARKER, Credit
-from netlab.report.render import copy_plain
-from netlab.report.site import ReportRequest, last_visit, publish, report_of
+from netlab.report.page import Credit
+from netlab.report.plain_notebook import copy_plain
+from netlab.report.publishing import ReportRequest, last_visit, publish, report_of
+from netlab.report.rasteriser import NO_PDF
+from netlab.report.site_directory import MARKER
 from netlab.results import campaign_files
 from netlab.results.columns import TABLES
 from netlab.study.frozen import frozen_text

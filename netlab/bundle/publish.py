@@ -21,10 +21,13 @@ from netlab.files.bounded_json import parse_json
 from netlab.files.reading import read_text
 from netlab.files.scratch_directory import scratch
 from netlab.files.writing import write_text
-from netlab.report.export import FOLDER, Exporter
-from netlab.report.page import MARKER, Section, as_html, page_of
-from netlab.report.pages import trended
-from netlab.report.render import PageWriter
+from netlab.report.downloads import FOLDER
+from netlab.report.export import Exporter
+from netlab.report.page import Section, page_of
+from netlab.report.page_writer import PageWriter
+from netlab.report.site_directory import MARKER
+from netlab.report.templating import as_html
+from netlab.report.view_pages import trended
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.parquet import read
 from netlab.study.schedule import slug

@@ -28,7 +28,7 @@ from netlab.files.bounded_json import read_json
 from netlab.files.reading import read_bytes
 from netlab.lab import requirements, rootless
 from netlab.report.cache import user_cache
-from netlab.report.site import EXECUTED, Executions, ReportRequest, probably_executed, publish
+from netlab.report.publishing import EXECUTED, Executions, ReportRequest, probably_executed, publish
 from netlab.results.parquet import check_texts
 
 TOLERANCE = 1e-9

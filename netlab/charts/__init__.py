@@ -1,1 +1,1 @@
-"""Frames to figures: one theme (`netlab.charts.drawing`), one module a subject."""
+"""Frames to figures: one theme (`netlab.charts.looks`), one module a subject."""

@@ -1,4 +1,10 @@
-"""A finished figure with its alt text, which it cannot be shown or saved without."""
+"""A finished figure with its alt text, which it cannot be shown or saved without.
+
+The charts follow seaborn's distinction. An axes-level function takes ``ax``, draws on it and
+returns it, so that its chart fits into a figure of the caller. A figure-level function makes its
+own figures and takes no ``ax``: it returns :class:`Panels`, one figure of several axes, or a
+:class:`netlab.charts.chart.Gallery` of finished charts.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +28,12 @@ from matplotlib.figure import Figure, FigureBase
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from netlab.charts.drawing import annotate, csv_in, data_of, look, mark, theme
+from netlab.charts.drawn_numbers import annotate, csv_in, data_of, mark
+from netlab.charts.looks import look, theme
 from netlab.errors import BadInput, NetlabError, check, require
 from netlab.files import paths
 from netlab.files.writing import replaced
 from netlab.units import arrows
-
-# A figure of several axes, as figure-level functions return it.
-#
-# The charts follow seaborn's distinction. An axes-level function takes ``ax``, draws on it and
-# returns it, so that its chart fits into a figure of the caller. A figure-level function makes its
-# own figures and takes no ``ax``: it returns :class:`Panels`, one figure of several axes, or a
-# :class:`netlab.charts.chart.Gallery` of finished charts.
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -17,10 +16,10 @@ from matplotlib.lines import Line2D
 from netlab.analysis import cell_texts, printed
 from netlab.analysis.cells import CELL_KEYS, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
-from netlab.charts import drawing
-from netlab.charts.cells import HOLLOW, MOST_DOTS, RANGES_CAPTION, REACH, cell_line
+from netlab.charts import axis_bounds, line_labels, looks
+from netlab.charts.cell_rows import MOST_DOTS, RANGES_CAPTION, REACH
+from netlab.charts.cells import HOLLOW, cell_line
 from netlab.charts.chart import Panels, describe
-from netlab.charts.forest import name_rows
 from netlab.study import Study
 from netlab.units import arrows, listed
 
@@ -42,7 +41,7 @@ def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> 
     for mtu_B, line in part.assign(place=part["streams"]).groupby("mtu_B"):
         name = f"MTU {printed.mtu_text(line)}"
         cell_line(ax, line, "goodput_MBps", name, styles[mtu_B], gaps=True)
-    drawing.stream_axis(ax, sorted(part["streams"].unique()))
+    axis_bounds.stream_axis(ax, sorted(part["streams"].unique()))
     ax.set_ylim(0, top)
 
 
@@ -51,7 +50,9 @@ def _ceiling(
 ) -> None:
     """Draw the bus as a line, and per cent of it as a second scale on the right."""
     bus_MBps, name = _bus(part), printed.bus_name(part, study)
-    drawing.ceiling_line(ax, bus_MBps, f"{name}, {cell_texts.number(bus_MBps)} MB/s", written=named)
+    axis_bounds.ceiling_line(
+        ax, bus_MBps, f"{name}, {cell_texts.number(bus_MBps)} MB/s", written=named
+    )
     if reading and not math.isnan(bus_MBps):
         scales = (lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
         ax.secondary_yaxis("right", functions=scales).set_ylabel(f"% of {name}")
@@ -99,15 +100,15 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
     return " ".join(notes)
 
 
-@drawing.theme()
+@looks.theme()
 def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Panels:
     """Draw one group over the number of streams, a panel a tuning, a line an MTU."""
     whole = printed.of_group(cells, group)
     tunings = cell_texts.tuning_labels(whole, study)
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
-    size = (drawing.width_of_panels(len(tunings), 2.75), 3.2)
+    size = (looks.width_of_panels(len(tunings), 2.75), 3.2)
     fig, axes = plt.subplots(1, len(tunings), figsize=size, **grid)
-    styles, top, words = drawing.mtu_styles(cells["mtu_B"]), _top(whole), []
+    styles, top, words = looks.mtu_styles(cells["mtu_B"]), _top(whole), []
     for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
         part = whole[whole["tuning"] == tuning]
         _draw(ax, part, styles, top)
@@ -120,7 +121,7 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
     mtus = [printed.mtu_text(line) for _, line in whole.groupby(["tuning", "mtu_B"])]
     names = {f"MTU {mtu}": mtu for mtu in mtus}
     for i, ax in enumerate(axes[0][::-1]):  # the last has the longest names; all share its axis
-        drawing.label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
+        line_labels.label_lines(ax, names, size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
     return Panels(describe(fig, alt, _caption(whole, study)), axes)
 
@@ -134,7 +135,7 @@ PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew"
 """Marks of published values among measured lines."""
 
 
-@drawing.theme()
+@looks.theme()
 def whole_panels(
     cells: pd.DataFrame, then: pd.DataFrame | None = None, *, study: Study | None = None
 ) -> Panels:
@@ -157,12 +158,12 @@ def whole_panels(
     if not len(tunings) <= len(groups) <= MOST_COLUMNS:
         across, down = tunings, groups
     doubled = of_bus and cells["bus_MBps"].max() > 150
-    width = drawing.width_of_panels(len(across), 1.75)
-    letters = int(width / len(across) * 72 / (TITLE_PT * drawing.GLYPH))
+    width = looks.width_of_panels(len(across), 1.75)
+    letters = int(width / len(across) * 72 / (TITLE_PT * line_labels.GLYPH))
     size = (width, 0.9 + (1.75 if doubled else 1.3) * len(down))
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
     fig, axes = plt.subplots(len(down), len(across), figsize=size, **grid)
-    styles, top, words = drawing.mtu_styles(cells["mtu_B"]), _top(cells), []
+    styles, top, words = looks.mtu_styles(cells["mtu_B"]), _top(cells), []
     for (y, row), (x, column) in product(enumerate(down), enumerate(across)):
         ax, (group, tuning) = axes[y][x], (column, row) if across is groups else (row, column)
         part = cells[(cells["group"] == group) & (cells["tuning"] == tuning)]
@@ -170,7 +171,7 @@ def whole_panels(
             ax.set_axis_off()
         else:
             _draw(ax, part, styles, top)
-            drawing.ceiling_line(ax, _bus(part), "bus", written=False)
+            axis_bounds.ceiling_line(ax, _bus(part), "bus", written=False)
             words.append(f"{groups[group]}, {tunings[tuning]}, {_words(part, study, of_bus)}")
         if then is not None and of_bus:
             old = then[(then["group"] == group) & (then["tuning"] == tuning)]
@@ -186,14 +187,12 @@ def whole_panels(
     fig.supylabel("% of one host's bus" if of_bus else "goodput, MB/s", fontsize=9)
     marks = [Line2D([], [], label=f"MTU {mtu_B} B", **styles[mtu_B]) for mtu_B in styles]
     if of_bus:
-        bus: dict[str, Any] = {"color": drawing.CEILING_COLOUR, "linestyle": drawing.CEILING_DASH}
+        bus: dict[str, Any] = {"color": looks.CEILING_COLOUR, "linestyle": looks.CEILING_DASH}
         ceilings = cells["bus_MBps"].round(6).nunique()
         name = "bus" if ceilings == 1 else "bus, twice that for both directions"
         marks.append(Line2D([], [], label=name, **bus))
         if then is not None and len(then):
-            marks.append(
-                Line2D([], [], label="published", color=drawing.CEILING_COLOUR, **PUBLISHED)
-            )
+            marks.append(Line2D([], [], label="published", color=looks.CEILING_COLOUR, **PUBLISHED))
     fig.legend(handles=marks, ncols=len(marks), loc="outside lower center", fontsize=8.5)
     alt = f"Line charts of the whole study, one scale. {' '.join(words)}"
     return Panels(describe(fig, alt, " ".join([_caption(cells, study), *buses])), axes)
@@ -229,7 +228,7 @@ def _buses(cells: pd.DataFrame, then: pd.DataFrame | None, study: Study | None) 
     return notes
 
 
-@drawing.theme()
+@looks.theme()
 def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = None) -> Axes:
     """Draw each run's deviation from its cell's mean in the randomised order of measurement."""
     frame = valid(runs).sort_values("started_at")
@@ -238,10 +237,10 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     frame = frame.assign(deviation=100 * (frame["goodput_MBps"] / mean - 1))
     frame = frame[(of_cell.transform("size") > 1) & (mean > 0)]
     frame = frame.assign(position=range(len(frame)))
-    ax = ax or drawing.new_axes(drawing.CHART_SIZE_IN)
+    ax = ax or looks.new_axes(looks.CHART_SIZE_IN)
     for i, (tuning, label) in enumerate(cell_texts.tuning_labels(frame, study).items()):
         part = frame[frame["tuning"] == tuning]
-        style = drawing.second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
+        style = looks.second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
         if len(frame) <= MOST_DOTS:
             ax.plot(part["position"], part["deviation"], label=label, **style)
         else:
@@ -249,13 +248,13 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     width = max(5, len(frame) // 20)
     if len(frame) >= width:
         smooth = frame["deviation"].rolling(width, center=True, min_periods=width // 2).median()
-        line: dict[str, Any] = {"color": drawing.MEDIAN_COLOUR, "linewidth": 1.6}
+        line: dict[str, Any] = {"color": looks.MEDIAN_COLOUR, "linewidth": 1.6}
         drawn = slice(None, None, math.ceil(len(frame) / MOST_DOTS))
         ax.plot(frame["position"][drawn], smooth[drawn], label="running median", **line)
-    ax.axhline(0, color=drawing.CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.axhline(0, color=looks.CEILING_COLOUR, linewidth=1, zorder=1)
     ax.set(xlabel="position in the order of measuring", title="Drift over the study")
     ax.set_ylabel("deviation from the cell's mean, %")
-    drawing.legend_below(ax, ncols=4)
+    line_labels.legend_below(ax, ncols=4)
     if frame.empty:
         return describe(ax, "Empty chart: no cell has two valid runs, so drift cannot be seen.")
     half = len(frame) // 2
@@ -288,18 +287,18 @@ def _ranges(ax: Axes, runs: pd.DataFrame, length: int, label: str, style: dict) 
     )
 
 
-@drawing.theme()
+@looks.theme()
 def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw a histogram of the time of each run outside warm-up and window, with the limit."""
     took = outside_s(runs).dropna()
-    ax = ax or drawing.new_axes((drawing.CHART_SIZE_IN[0], 2.6))
+    ax = ax or looks.new_axes((looks.CHART_SIZE_IN[0], 2.6))
     if len(took):
         reach = (0, max(float(took.max()), OVERHEAD_LIMIT_S) * 1.05)
-        ax.hist(took, bins=60, range=reach, color=drawing.COUNT_COLOUR, alpha=0.75, linewidth=0)
-    ax.axvline(OVERHEAD_LIMIT_S, color=drawing.CEILING_COLOUR, linestyle=(0, (1, 1)))
+        ax.hist(took, bins=60, range=reach, color=looks.COUNT_COLOUR, alpha=0.75, linewidth=0)
+    ax.axvline(OVERHEAD_LIMIT_S, color=looks.CEILING_COLOUR, linestyle=(0, (1, 1)))
     ax.annotate(f"limit {OVERHEAD_LIMIT_S:g} s", xy=(OVERHEAD_LIMIT_S, 1),
                 xycoords=("data", "axes fraction"), xytext=(3, -9), textcoords="offset points",
-                fontsize=8, color=drawing.CEILING_COLOUR)  # fmt: skip
+                fontsize=8, color=looks.CEILING_COLOUR)  # fmt: skip
     ax.set_xlim(left=0)
     ax.set(xlabel="time outside warm-up and window, s", ylabel="runs", title="Overhead of a run")
     if not len(took):
@@ -315,27 +314,27 @@ MOST_NAMED = 24
 """Campaigns that have a name and words each; of more, the table beside the chart has them."""
 
 
-@drawing.theme()
+@looks.theme()
 def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the level of goodput over campaigns, the first at 1, and mark the steps found."""
-    ax = ax or drawing.new_axes((6.4, 3.2))
+    ax = ax or looks.new_axes((6.4, 3.2))
     places = np.arange(len(frame))
-    style = drawing.other_style(0)
+    style = looks.other_style(0)
     ax.plot(places, frame["level"], **{**style, "linestyle": "none"}, label="campaign")
     steps = frame["step"].to_numpy(dtype=bool)
     if steps.any():
-        marks = {**drawing.other_style(1), "linestyle": "none", "markersize": 9}
+        marks = {**looks.other_style(1), "linestyle": "none", "markersize": 9}
         ax.plot(places[steps], frame.loc[steps, "level"], **marks, label="step")
     few = len(frame) <= MOST_NAMED
     for place, row in zip(places[steps], frame[steps].itertuples(), strict=True) if few else ():
         ax.annotate(f"×{row.ratio:.2f}", (place, row.level), xytext=(8, 6),
                     textcoords="offset points", fontsize=9)  # fmt: skip
-    ax.axhline(1, color=drawing.CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.axhline(1, color=looks.CEILING_COLOUR, linewidth=1, zorder=1)
     named = places[:: math.ceil(len(frame) / MOST_NAMED)]
     names = [campaign[:13] for campaign in frame["campaign"].iloc[named]]
     ax.set_xticks(named, names, rotation=20)
     ax.set(ylabel="goodput, first campaign = 1", title="Level of goodput over campaigns")
-    drawing.legend_below(ax, ncols=2)
+    line_labels.legend_below(ax, ncols=2)
     labelled = frame if few else frame.iloc[[0, -1]]
     words = "; ".join(
         f"{row.campaign}: {row.level:.3f}" + (" (a step)" if row.step else "")
@@ -344,124 +343,3 @@ def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if not few:
         words += f"; {len(frame)} campaigns, {int(steps.sum())} steps"
     return describe(ax, f"Dots of the level of goodput over campaigns. {words}.")
-
-
-# Charts of a design before and of a run after measuring: order, cells, knob values, samples.
-
-ROW_IN = 0.27
-WIDTH_IN = 6.4
-
-
-def _rows(
-    plan: pd.DataFrame, study: Study, ax: Axes | None
-) -> tuple[Axes, list[tuple[int, str, dict, pd.DataFrame]]]:
-    """Axes with a row a tuning and MTU of a plan, and place, name, style and runs of each."""
-    labels = cell_texts.tuning_labels(plan, study)
-    ranked = plan.assign(
-        rank=plan["tuning"].map(list(labels).index), mtu_B=plan["mtu_B"].fillna(0).astype(int)
-    )
-    parts = list(ranked.groupby(["rank", "tuning", "mtu_B"]))
-    names = [
-        f"{labels[t]}, {f'{mtu_B} B' if mtu_B else 'MTU as found'}" for (_, t, mtu_B), _ in parts
-    ]
-    styles = drawing.mtu_styles(ranked["mtu_B"])
-    ax = ax or drawing.new_axes((WIDTH_IN, 1.1 + ROW_IN * len(parts)))
-    name_rows(ax, names)
-    return ax, [
-        (row, names[row], {**styles[mtu_B], "linestyle": "none"}, part)
-        for row, ((_, _, mtu_B), part) in enumerate(parts)
-    ]
-
-
-@drawing.theme()
-def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
-    """Draw the runs of a plan in the order of measuring, a row a tuning and MTU."""
-    ax, rows = _rows(plan, study, ax)
-    for row, name, style, part in rows:
-        bar = {"marker": "|", "markersize": 9, "markeredgewidth": 0.9}
-        style |= {**bar, "markeredgecolor": style["color"]}
-        ax.plot(part["order"], [row] * len(part), label=name, **style)
-    for start in plan.groupby("round")["order"].min():
-        ax.axvline(start - 0.5, color=drawing.CEILING_COLOUR, linewidth=0.7, zorder=0)
-    ax.set(xlabel="order of measuring (lines: starts of rounds)", title="Runs in their order")
-    rounds = plan["round"].nunique()
-    alt = (
-        f"Marks of {len(plan)} runs in the order of measuring, one row a tuning and MTU; "
-        f"{rounds} round{'s' * (rounds != 1)}, each with all rows in an order of its own."
-    )
-    return describe(ax, alt)
-
-
-@drawing.theme()
-def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = None) -> Axes:
-    """Draw a dot for each cell of a design: streams by tuning and MTU, coloured by MTU."""
-    streams, words = sorted(plan["streams"].unique()), []
-    ax, rows = _rows(plan, study, ax)
-    for row, name, style, part in rows:
-        counts = sorted(part["streams"].unique())
-        places = [streams.index(count) for count in counts]
-        ax.plot(places, [row] * len(places), label=name, **style | {"markersize": 8})
-        words.append(f"{name}: {', '.join(map(str, counts))} streams")
-    ax.set_xticks(range(len(streams)), [str(count) for count in streams])
-    ax.set_xlim(-0.5, len(streams) - 0.5)
-    ax.set(xlabel="streams", title=arrows(title))
-    return describe(ax, f"Dots of the cells of {title}. {'; '.join(words)}.")
-
-
-@drawing.theme()
-def knob_values(
-    values: Mapping[str, Mapping[str, float]], chosen: str, *, ax: Axes | None = None
-) -> Axes:
-    """Draw numeric values of knobs on a logarithmic axis, a colour a tuning."""
-    names = list(values[chosen])
-    ax = ax or drawing.new_axes((WIDTH_IN, 1.3 + ROW_IN * max(1, len(names))))
-    for i, (label, settings) in enumerate(values.items()):
-        style = {**drawing.second_style(i), "linestyle": "none", "markersize": 8}
-        if label != chosen:
-            style |= {"markerfacecolor": "white", "markeredgecolor": style["color"]}
-        rows = [row for row, name in enumerate(names) if name in settings]
-        ax.plot([settings[names[row]] for row in rows], rows, label=label, **style)
-    ax.set_xscale("symlog", linthresh=1)
-    name_rows(ax, names)
-    ax.set(xlabel="value, in the unit of the knob (logarithmic)", title=f"{chosen}: values")
-    drawing.legend_below(ax, ncols=len(values))
-    words = "; ".join(f"{name} {value:g}" for name, value in values[chosen].items())
-    return describe(ax, f"Dots of the values of knobs under {chosen}: {words or 'none'}.")
-
-
-@drawing.theme()
-def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the goodput of one run over time; the measured window is shaded."""
-    ax = ax or drawing.new_axes((WIDTH_IN, 2.6))
-    window = line.loc[line["in_window"], "t_s"]
-    if len(window):
-        ax.axvspan(window.min(), window.max(), color=drawing.BAND_COLOUR, zorder=0)
-    style = {**drawing.other_style(0), "markersize": 3.5}
-    ax.plot(line["t_s"], line["goodput_MBps"], label="goodput", **style)
-    ax.set(xlabel="s", ylabel="goodput, MB/s", ylim=(0, None), title=arrows(run_id))
-    reach = line.loc[line["in_window"], "goodput_MBps"]
-    alt = (
-        f"Line of the goodput of {run_id} over {len(line)} samples, in the window "
-        f"{cell_texts.number(reach.min())} to {cell_texts.number(reach.max())} MB/s."
-    )
-    return describe(ax, alt, "Grey: the measured window.")
-
-
-@drawing.theme()
-def under_load_panels(line: pd.DataFrame, run_id: str, title: str = "") -> Panels:
-    """Draw the goodput of a run over time, and below it the round trips of its latency probe."""
-    fig, axes = plt.subplots(
-        2, 1, figsize=(WIDTH_IN, 3.6), sharex=True, height_ratios=(2, 1.2), squeeze=False
-    )
-    above, below = axes[:, 0]
-    samples(line, run_id, ax=above).set(xlabel="", title=arrows(title or run_id))
-    known, words = line[line["rtt_p50_us"].notna()], []
-    for i, (name, label) in enumerate({"rtt_p99_us": "99 %", "rtt_p50_us": "median"}.items(), 1):
-        style = {**drawing.other_style(i), "markersize": 3.5}
-        below.plot(known["t_s"], known[name] / 1e3, label=label, **style)
-        words.append(f"{label} {printed.reach(known[name] / 1e3)} ms")
-    below.set(xlabel="s", ylabel="RTT, ms", ylim=(0, None))
-    drawing.label_lines(below)
-    alt = f"Lines of goodput and RTT of {run_id} over {len(known)} samples: {'; '.join(words)}."
-    caption = "RTT of the latency probes sent in each interval. Grey: the measured window."
-    return Panels(describe(fig, alt, caption), axes)

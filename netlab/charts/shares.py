@@ -17,8 +17,8 @@ from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.later_flows import shares_over_time
 from netlab.analysis.share_over_time import OverTime
 from netlab.analysis.shares import stack_name
-from netlab.charts import drawing
-from netlab.charts.cells import ROW_IN
+from netlab.charts import line_labels, looks
+from netlab.charts.cell_rows import ROW_IN
 from netlab.charts.chart import Panels, describe
 from netlab.charts.forest import name_rows
 from netlab.units import arrows
@@ -53,7 +53,7 @@ def _legend_columns(names: Sequence[str]) -> int:
 
 def stack_styles(controls: Sequence[str]) -> dict[str, dict]:
     """Style of each congestion control of a study, in their order."""
-    return {name: drawing.other_style(at) for at, name in enumerate(dict.fromkeys(controls))}
+    return {name: looks.other_style(at) for at, name in enumerate(dict.fromkeys(controls))}
 
 
 def _rows(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> tuple[Axes, list]:
@@ -63,7 +63,7 @@ def _rows(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> 
         (labels[key[:-1]] + (f", {key[-1]}" if both else ""), part)
         for key, part in frame.groupby([*CELL_KEYS, "way"], sort=False)
     ]
-    ax = ax or drawing.new_axes((6.4, 1.4 + ROW_IN * len(rows)))
+    ax = ax or looks.new_axes((6.4, 1.4 + ROW_IN * len(rows)))
     name_rows(ax, [name for name, _ in rows])
     ax.set_title(arrows(str(frame["group"].iloc[0])))
     return ax, rows
@@ -74,14 +74,14 @@ def _dot(ax: Axes, at: float, row: Mapping, names: tuple[str, str, str], style: 
     value, low, high = (float(row[name]) for name in names)
     style = style | {"linestyle": "none"}
     if row["disturbed"]:
-        style |= {"color": drawing.HOLLOW_COLOUR, "markerfacecolor": "none"}
-        style |= {"markeredgecolor": drawing.HOLLOW_COLOUR}
+        style |= {"color": looks.HOLLOW_COLOUR, "markerfacecolor": "none"}
+        style |= {"markeredgecolor": looks.HOLLOW_COLOUR}
     known = not math.isnan(low)
     ends = ([value - low], [high - value]) if known else ([0.0], [0.0])
     ax.errorbar([value], [at], xerr=ends, label=label, capsize=3 if known else 0, **style)
 
 
-@drawing.theme()
+@looks.theme()
 def stacks(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw the share of each stack in the cells of a group: a row a cell, a mark a stack."""
     ax, rows = _rows(frame, labels, ax)
@@ -91,14 +91,14 @@ def stacks(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
         for row in part.to_dict("records"):
             name = stack_name(row["control"])
             fair = 100 * row["flows"] / row["of_flows"]
-            ax.vlines(fair, at - 0.3, at + 0.3, colors=drawing.CEILING_COLOUR, linewidth=1)
+            ax.vlines(fair, at - 0.3, at + 0.3, colors=looks.CEILING_COLOUR, linewidth=1)
             shown = "_" + name if name in named else name
             named.add(name)
             ends = ("share_percent", "share_low_percent", "share_high_percent")
             _dot(ax, at, row, ends, styles[row["control"]], shown)
         words.append(f"{label}: {in_words(part)}")
     ax.set(xlabel="share of the bytes in the window, %", xlim=(-2, 102))
-    drawing.legend_below(ax, ncols=_legend_columns([*map(stack_name, styles)]))
+    line_labels.legend_below(ax, ncols=_legend_columns([*map(stack_name, styles)]))
     alt = f"Dots of the share of each stack, a row a cell. {'; '.join(words)}."
     return describe(ax, alt, SHARE_CAPTION)
 
@@ -112,7 +112,7 @@ def in_words(part: pd.DataFrame) -> str:
     )
 
 
-@drawing.theme()
+@looks.theme()
 def jain(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw Jain's index of the cells of a group, a row a cell."""
     ax, rows = _rows(frame, labels, ax)
@@ -120,9 +120,9 @@ def jain(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
     for at, (label, part) in enumerate(rows):
         (row,) = part.to_dict("records")
         least = 1 / row["of_flows"]
-        ax.vlines(least, at - 0.3, at + 0.3, colors=drawing.CEILING_COLOUR, linewidth=1)
+        ax.vlines(least, at - 0.3, at + 0.3, colors=looks.CEILING_COLOUR, linewidth=1)
         ends = ("jain_index", "jain_low", "jain_high")
-        _dot(ax, at, row, ends, drawing.other_style(0), "_index" if at else "index")
+        _dot(ax, at, row, ends, looks.other_style(0), "_index" if at else "index")
         words.append(f"{label}: {row['jain_index']:.3f} of {row['of_flows']} flows")
     ax.set(xlabel="Jain's index", xlim=(0, 1.03))
     alt = f"Dots of Jain's index, a row a cell. {'; '.join(words)}."
@@ -143,7 +143,7 @@ def _multiples(count: int, group: str) -> tuple[Figure, np.ndarray]:
     return fig, axes
 
 
-@drawing.theme()
+@looks.theme()
 def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], group: str) -> Panels:
     """Draw the share of each part of the flows over time, beside an equal share."""
     fig, axes = _multiples(len(found), group)
@@ -158,7 +158,7 @@ def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], grou
             on = equal > 0
             style = {"color": styles[control]["color"], "linestyle": styles[control]["linestyle"]}
             ax.plot(share.index[on], share[on], linewidth=1.3, **style)
-            equal_style = {"color": drawing.CEILING_COLOUR, "linewidth": 1, "zorder": 1}
+            equal_style = {"color": looks.CEILING_COLOUR, "linewidth": 1, "zorder": 1}
             ax.plot(equal.index[on], equal[on], drawstyle="steps-pre", **equal_style)
             if flow.start_s:
                 who = f"{flow.count} {stack_name(control)}"
@@ -174,7 +174,7 @@ def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], grou
         Line2D([], [], color=style["color"], linestyle=style["linestyle"])
         for style in styles.values()
     ]
-    equal_line = Line2D([], [], color=drawing.CEILING_COLOUR, linewidth=1)
+    equal_line = Line2D([], [], color=looks.CEILING_COLOUR, linewidth=1)
     shown = [*map(stack_name, styles), "equal share"]
     columns = _legend_columns(shown)
     fig.legend([*lines, equal_line], shown, ncols=columns, loc="outside lower center")
@@ -182,7 +182,7 @@ def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], grou
     return Panels(describe(fig, alt, NEWCOMERS_CAPTION), axes)
 
 
-@drawing.theme()
+@looks.theme()
 def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], group: str) -> Panels:
     """Draw the streams of one run of each cell over time, as small multiples of one scale."""
     fig, axes = _multiples(len(found), group)

@@ -14,6 +14,7 @@ from netlab.errors import printable
 from netlab.files.tables import csv_of
 from netlab.files.writing import json_text
 from netlab.report import compare as output
+from netlab.report import compare_all
 from netlab.report.compare import folded, interval, percent
 
 SHOWN = 10
@@ -59,10 +60,10 @@ def _output(found: SidesCompared, form: str) -> str:
 
 def _output_of_all(every: list[SidesCompared], form: str) -> str:
     if form == "json":
-        return json_text(output.json_of_all(every))
+        return json_text(compare_all.json_of_all(every))
     if form == "csv":
-        return csv_of(output.frame_of_all(every)).rstrip("\n")
-    return output.as_text(output.tables_of_all(every))
+        return csv_of(compare_all.frame_of_all(every)).rstrip("\n")
+    return output.as_text(compare_all.tables_of_all(every))
 
 
 def _met(found: SidesCompared, conditions: list[Condition]) -> bool:

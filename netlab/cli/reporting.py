@@ -15,17 +15,18 @@ from netlab.errors import printable
 from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.report.cache import NOTHING_KEPT, user_cache
-from netlab.report.export import NO_PDF
 from netlab.report.gate import in_words
-from netlab.report.page import Credit, study_of_site
-from netlab.report.render import single_file as as_one
-from netlab.report.site import (
+from netlab.report.one_file import single_file as as_one
+from netlab.report.page import Credit
+from netlab.report.publishing import (
     Executions,
     PublishedReport,
     ReportRequest,
     probably_executed,
     publish,
 )
+from netlab.report.rasteriser import NO_PDF
+from netlab.report.site_directory import study_of_site
 from netlab.study import Study
 from netlab.study.report_pages import is_own
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import netlab.version
 from netlab import core
@@ -30,9 +29,6 @@ from netlab.study.factors import Levels
 from netlab.study.frozen import freeze, frozen_text
 from netlab.study.schedule import Visit, visits
 from netlab.version import version
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass

@@ -17,6 +17,7 @@ from netlab.face.notebook import View, made_by
 from netlab.face.stored import StoredResults
 from netlab.files.tables import Table
 from netlab.report import compare as tables
+from netlab.report import compare_all
 
 if TYPE_CHECKING:
     from netlab.analysis.compare import Compared
@@ -140,14 +141,14 @@ class Comparison:
     @property
     def answer(self) -> Sentence:
         """The effect over all cells."""
-        from netlab.report.front import sides
+        from netlab.report.notebook_answer import sides
 
         return sides(self.sides)
 
     @property
     def charts(self) -> Gallery:
         """Forest plots of all cells: one, or one a group if there are many cells."""
-        from netlab.charts.forest import comparison_charts
+        from netlab.charts.comparisons import comparison_charts
 
         return comparison_charts(self.sides.compared)
 
@@ -164,7 +165,7 @@ class Comparison:
         ax : Axes, optional
             Axes to draw on; new ones by default. No global theme is set.
         """
-        from netlab.charts.forest import cell_forest
+        from netlab.charts.comparisons import cell_forest
 
         return cell_forest(self.sides.compared, ax=ax)
 
@@ -191,22 +192,22 @@ class Comparisons:
 
         Cells of one side alone stand last, with ``only in`` it as verdict.
         """
-        return tables.frame_of_all(self.every)
+        return compare_all.frame_of_all(self.every)
 
     @property
     def differences(self) -> Table | Sentence:
         """Recorded conditions in which a side differs from the reference."""
-        return tables.differences_of_all(self.every)
+        return compare_all.differences_of_all(self.every)
 
     @property
     def answer(self) -> Sentence:
         """The effect of each side over all cells."""
-        return tables.statement_of_all(self.every)
+        return compare_all.statement_of_all(self.every)
 
     @property
     def charts(self) -> Gallery:
         """Forest plots of all cells, a colour a side: one, or one a group of many cells."""
-        from netlab.charts.forest import family_charts
+        from netlab.charts.comparisons import family_charts
 
         return family_charts(self._named())
 
@@ -223,12 +224,12 @@ class Comparisons:
         ax : Axes, optional
             Axes to draw on; new ones by default. No global theme is set.
         """
-        from netlab.charts.forest import family_forest
+        from netlab.charts.comparisons import family_forest
 
         return family_forest(self._named(), ax=ax)
 
     def _named(self) -> dict[str, Compared]:
-        names = zip(tables.letters(self.every), self.every, strict=True)
+        names = zip(compare_all.letters(self.every), self.every, strict=True)
         return {f"{name}: {Path(one.b.label).name}": one.compared for name, one in names}
 
     def __len__(self) -> int:
@@ -239,20 +240,20 @@ class Comparisons:
         return Comparison(self.every[place])
 
     def _repr_html_(self) -> str:
-        return tables.tables_of_all(self.every)._repr_html_()
+        return compare_all.tables_of_all(self.every)._repr_html_()
 
     def __repr__(self) -> str:
-        return tables.as_text(tables.tables_of_all(self.every))
+        return tables.as_text(compare_all.tables_of_all(self.every))
 
 
 class ComparisonsTables(View):
     """Tables of several comparisons; a sentence stands in place of an empty one."""
 
-    cells = made_by(tables.cells_of_all)
-    sides = made_by(tables.all_sides)
-    differences = made_by(tables.differences_of_all)
-    statement = made_by(tables.statement_of_all)
-    only = made_by(tables.only_of_all)
+    cells = made_by(compare_all.cells_of_all)
+    sides = made_by(compare_all.all_sides)
+    differences = made_by(compare_all.differences_of_all)
+    statement = made_by(compare_all.statement_of_all)
+    only = made_by(compare_all.only_of_all)
 
 
 class ComparisonTables(View):

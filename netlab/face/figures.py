@@ -79,9 +79,9 @@ def theme() -> AbstractContextManager[None]:
     ...     plt.rcParams["axes.spines.top"]
     False
     """
-    from netlab.charts import drawing
+    from netlab.charts import looks
 
-    return drawing.look()
+    return looks.look()
 
 
 def palette(
@@ -116,12 +116,12 @@ def palette(
     >>> len(netlab.palette())
     6
     """
-    from netlab.charts import drawing
+    from netlab.charts import looks
 
     if levels is None:
-        return list(drawing.PALETTE)
+        return list(looks.PALETTE)
     column = pd.Series(levels)
     ordered = column.dtype.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
     distinct = [level for level in pd.unique(pd.Series(ordered)) if not pd.isna(level)]
-    styles = drawing.level_styles(factor or str(column.name), distinct)
+    styles = looks.level_styles(factor or str(column.name), distinct)
     return {level: style["color"] for level, style in styles.items()}

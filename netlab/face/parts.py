@@ -38,7 +38,7 @@ class Plan(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         from netlab.charts.chart import show
-        from netlab.charts.measured import order
+        from netlab.charts.design import order
 
         return show(order(self, self.design))._repr_html_() + (super()._repr_html_() or "")
 
@@ -92,7 +92,7 @@ class Group(ChartedTable):
         return Table(pd.DataFrame(rows, columns=["item", "value"]), f"Group {group.name}")
 
     def _chart(self) -> Axes:
-        from netlab.charts.measured import cells
+        from netlab.charts.design import cells
 
         return cells(self.plan, self.study, f"Cells of {self.design.name}")
 
@@ -125,7 +125,7 @@ class Tuning(ChartedTable):
         return Table(frame, f"Tuning {self.labels[self.name]} of {self.host}")
 
     def _chart(self) -> Axes:
-        from netlab.charts.measured import knob_values
+        from netlab.charts.design import knob_values
 
         values = {label: self._numbers(name) for name, label in self.labels.items()}
         return knob_values(values, self.labels[self.name])
@@ -148,7 +148,7 @@ class Run(ChartedTable):
         return Table(frame, f"Run {self.record['run_id']}")
 
     def _chart(self) -> Axes | Panels | None:
-        from netlab.charts.measured import samples, under_load_panels
+        from netlab.charts.run_samples import samples, under_load_panels
 
         if self.samples.empty:
             return None

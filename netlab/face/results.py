@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from netlab.charts.forest import Axes
     from netlab.face import views
     from netlab.report.explore import Explorer
-    from netlab.report.front import Answer
     from netlab.report.gate import Banner
+    from netlab.report.notebook_answer import Answer
     from netlab.report.tables import Sentence, Tables
 from netlab.face.compared import Comparison, compare
 
@@ -108,38 +108,40 @@ class Results(StoredResults):
 
     # Modules that draw are loaded when first used: matplotlib takes longer than all frames.
 
+    _answers = property(lambda _self: import_module("netlab.report.notebook_answer"))
     _front = property(lambda _self: import_module("netlab.report.front"))
+    _gate = property(lambda _self: import_module("netlab.report.gate"))
     _views = property(lambda _self: import_module("netlab.face.views"))
 
     @property
     def answer(self) -> Sentence:
         """The highest goodput in each direction, in a sentence."""
-        return self._front.highest_goodput(self.measured)
+        return self._answers.highest_goodput(self.measured)
 
     @property
     def headline(self) -> Answer:
         """The result in a few sentences."""
-        return self._front.answer(self.measured)
+        return self._answers.answer(self.measured)
 
     @property
     def strongest(self) -> Sentence:
         """The step of a factor with the largest effect on goodput, in a sentence."""
-        return self._front.strongest(self.measured)
+        return self._answers.strongest(self.measured)
 
     @property
     def added_latency(self) -> Sentence:
         """The least and the most that the load of a cell adds to a round trip, in a sentence."""
-        return self._front.added_latency(self.measured)
+        return self._answers.added_latency(self.measured)
 
     @property
     def trade_offs(self) -> Answer:
         """The steps that gain goodput and cost latency, both beyond their intervals."""
-        return self._front.trade_offs(self.measured)
+        return self._answers.trade_offs(self.measured)
 
     @property
     def gate(self) -> Banner:
         """The quality gate: passed, or each concern and what to do about it."""
-        return self._front.banner(self.measured)
+        return self._gate.banner(self.measured)
 
     @cached_property
     def tables(self) -> views.ResultTables:
@@ -274,7 +276,8 @@ class Results(StoredResults):
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('streams', 'goodput, % of bus')
         """
-        from netlab.charts.cells import QUANTITIES, over_factor, over_streams
+        from netlab.charts.cells import QUANTITIES, over_streams
+        from netlab.charts.over_factor import over_factor
 
         require(y, QUANTITIES, key="y", code="E-FACE-004")
         listed = isinstance(tuning, str | None)
@@ -388,7 +391,7 @@ class Results(StoredResults):
         /.../site/index.html
         """
         from netlab.experiment.progress import Progress
-        from netlab.report.site import ReportRequest, publish
+        from netlab.report.publishing import ReportRequest, publish
 
         target = paths.given_path(site)
         request = ReportRequest(campaign=self.measured.campaign or "")

@@ -7,12 +7,19 @@ from itertools import chain
 from netlab.analysis import tool_agreement
 from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP
 from netlab.analysis.measured import Measured
-from netlab.charts import forest
+from netlab.charts import comparisons
 from netlab.charts import measured as drawn
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, View, made_by
-from netlab.report import compare as report_compare
-from netlab.report import explore, front, pages, tables
+from netlab.report import (
+    agreement_tables,
+    explore,
+    front,
+    notebook_answer,
+    provenance_tables,
+    tables,
+    view_pages,
+)
 from netlab.report import shares as report_shares
 
 LAID_OUT = "Cells by the two factors with the most levels, for each combination of the others:"
@@ -46,7 +53,7 @@ class ResultCharts(View):
 
     def latency(self) -> Gallery:
         """Latency that the load of each cell adds, over its goodput; empty without a probe."""
-        drawn = (pages.charts_of(kind, self._subject).values() for kind in (LATENCY, OVER_TCP))
+        drawn = (view_pages.charts_of(kind, self._subject).values() for kind in (LATENCY, OVER_TCP))
         return sum(chain(*drawn), Gallery())
 
     def shares(self) -> Gallery:
@@ -55,7 +62,7 @@ class ResultCharts(View):
 
     def loss(self) -> Gallery:
         """Part of the datagrams that each cell loses, over its goodput; empty without UDP."""
-        return sum(pages.charts_of(DATAGRAMS, self._subject).values(), Gallery())
+        return sum(view_pages.charts_of(DATAGRAMS, self._subject).values(), Gallery())
 
     def overhead(self) -> Chart:
         """Histogram of the time of runs outside warm-up and window."""
@@ -106,7 +113,7 @@ class ResultTables(View):
     latency_over_tcp = made_by(tables.latency_over_tcp)
     datagrams = made_by(tables.datagrams)
     overhead = made_by(tables.overhead)
-    provenance = made_by(tables.provenance)
+    provenance = made_by(provenance_tables.provenance)
 
 
 class Agreement(AnsweredView):
@@ -128,11 +135,11 @@ class Agreement(AnsweredView):
     @property
     def charts(self) -> Gallery:
         """Differences from netlab's generator, one chart a path."""
-        return forest.differences(self.frame, self.bound_percent)
+        return comparisons.differences(self.frame, self.bound_percent)
 
-    answer = property(made_by(front.generators))
-    summary = _table = made_by(report_compare.summary)
-    generators = made_by(report_compare.opening)
-    statement = made_by(report_compare.agreement_statement)
-    cells = made_by(report_compare.agreement_cells)
-    meters = made_by(report_compare.meters)
+    answer = property(made_by(notebook_answer.generators))
+    summary = _table = made_by(agreement_tables.summary)
+    generators = made_by(agreement_tables.opening)
+    statement = made_by(agreement_tables.agreement_statement)
+    cells = made_by(agreement_tables.agreement_cells)
+    meters = made_by(agreement_tables.meters)

@@ -10,13 +10,7 @@ from matplotlib.axes import Axes
 
 from netlab.charts import forest
 from netlab.charts.chart import describe
-from netlab.charts.drawing import (
-    CEILING_COLOUR,
-    heat_map,
-    new_axes,
-    other_style,
-    theme,
-)
+from netlab.charts.looks import CEILING_COLOUR, heat_map, new_axes, other_style, theme
 from netlab.errors import check
 from netlab.fleet.links import ASYMMETRIC_PERCENT, asymmetric
 

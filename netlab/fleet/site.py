@@ -15,18 +15,11 @@ from netlab.errors import NetlabError
 from netlab.fleet import tables as fleet_tables
 from netlab.fleet.charts import host_matrix, host_spread, slow_links
 from netlab.report.export import Exporter
-from netlab.report.page import (
-    PAGES,
-    Page,
-    Section,
-    Shown,
-    as_html,
-    folded,
-    page_of,
-    replacing,
-)
-from netlab.report.render import PageWriter
+from netlab.report.page import PAGES, Page, Section, folded, page_of
+from netlab.report.page_writer import PageWriter
+from netlab.report.site_directory import replacing
 from netlab.report.tables import Sentence
+from netlab.report.templating import Shown, as_html
 
 SHOWN_LINKS, SHOWN_CELLS = 20, 500
 """Rows of tables; their CSV files have every link and cell."""

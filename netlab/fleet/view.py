@@ -22,7 +22,7 @@ from netlab.fleet.plan import read_plan
 from netlab.fleet.status import FleetStatus, fleet_status
 
 if TYPE_CHECKING:
-    from netlab.charts.experiments import Axes
+    from matplotlib.axes import Axes
 
 
 class Fleet:

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.charts import drawing
+from netlab.charts import axis_bounds, line_labels, looks
 from netlab.charts.chart import Gallery, describe
 from netlab.longpath.analysis import LongPath
 from netlab.longpath.series import seconds_mean
@@ -21,7 +21,7 @@ STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 
 
 def stack_style(stack: str, position: int = 0) -> dict:
     """Colour and dash of a stack, the same in all charts; lines of samples have no markers."""
-    style = drawing.other_style(STYLE_OF_STACK.get(stack, position))
+    style = looks.other_style(STYLE_OF_STACK.get(stack, position))
     return {"color": style["color"], "linestyle": style["linestyle"]}
 
 
@@ -48,12 +48,12 @@ def opening(lp: LongPath) -> Gallery:
     return Gallery.of(*frames)
 
 
-@drawing.theme()
+@looks.theme()
 def goodput_over_time(
     lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool = False, ax: Axes | None = None
 ) -> Axes:
     """Draw means of goodput over one second, a line a run."""
-    ax = ax or drawing.new_axes(SUMMARY_SIZE_IN)
+    ax = ax or looks.new_axes(SUMMARY_SIZE_IN)
     begin_s = math.ceil(float(runs["since_s"].max()) + 1) if blown_up else 0.0
     best = runs["mean_Mbps"].max()
     limit, span, words = lp.payload_limit_Mbps(runs.iloc[0]), [], []
@@ -66,12 +66,12 @@ def goodput_over_time(
             words.append(f"{stack}: below the chart" if blown_up else f"{stack}: nothing")
             continue
         span += rate["value"].tolist()
-        style = drawing.other_style(STYLE_OF_STACK.get(stack, position))
+        style = looks.other_style(STYLE_OF_STACK.get(stack, position))
         style |= {"label": stack + "*" * bool(run["flags"]), "markevery": max(1, len(rate) // 12)}
         ax.plot(rate["t_s"], rate["value"], **style)
         mean_text = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
         words.append(f"{stack}: {mean_text}, last second {rate['value'].iloc[-1]:.0f}")
-    ax.axhline(limit, color=drawing.CEILING_COLOUR, linewidth=1.1, linestyle=DOTS, label="_limit")
+    ax.axhline(limit, color=looks.CEILING_COLOUR, linewidth=1.1, linestyle=DOTS, label="_limit")
     if blown_up and span:
         low, high = min(span), max(*span, limit)
         ax.set_ylim(low - 0.1 * (high - low) - 1, high + 0.1 * (high - low) + 1)
@@ -80,7 +80,7 @@ def goodput_over_time(
         ax.set_xlim(left=0)
     ax.set(xlabel="s", ylabel="goodput, Mb/s, means of 1 s", title=title)
     if span:
-        drawing.label_lines(ax)
+        line_labels.label_lines(ax)
     alt = (
         f"Line chart, {title}: goodput over time of each stack. {'; '.join(words)}. The path "
         f"carries {limit:.0f} Mb/s of payload."
@@ -95,24 +95,24 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     return Gallery.of(goodput_by_run(lp, runs, title)) if len(runs) else Gallery()
 
 
-@drawing.theme()
+@looks.theme()
 def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | None = None) -> Axes:
     """Draw goodput after slow start and its interval within the run; a row a run."""
     shown = runs.to_dict("records")
-    ax = ax or drawing.new_axes((6.4, 0.34 * len(shown) + 1.2))
+    ax = ax or looks.new_axes((6.4, 0.34 * len(shown) + 1.2))
     limits = {run["mtu_B"]: lp.payload_limit_Mbps(run) for run in shown}
     sizes, words = sorted(limits), []
     for position, run in enumerate(shown):
         mean, half = run["mean_Mbps"], run["half_width_Mbps"]
-        low, high = drawing.within([mean], [mean - half], [mean + half], limits[run["mtu_B"]])
+        low, high = axis_bounds.within([mean], [mean - half], [mean + half], limits[run["mtu_B"]])
         colour = stack_style(lp.stack(run))["color"]
-        drawing.strokes_within_runs(ax, [position], (low, high), colour, upright=False)
-        ax.errorbar(mean, position, fmt=drawing.MARKERS[sizes.index(run["mtu_B"])], color=colour)
+        axis_bounds.strokes_within_runs(ax, [position], (low, high), colour, upright=False)
+        ax.errorbar(mean, position, fmt=looks.MARKERS[sizes.index(run["mtu_B"])], color=colour)
         words.append(f"{run['label']} ({run['mtu_B']} B): {mean:.0f}")
     ax.set_yticks(range(len(shown)), [run["label"] + "*" * bool(run["flags"]) for run in shown])
     ax.invert_yaxis()
     limit = max(limits.values())
-    ax.axvline(limit, color=drawing.CEILING_COLOUR, linewidth=1.1, linestyle=DOTS)
+    ax.axvline(limit, color=looks.CEILING_COLOUR, linewidth=1.1, linestyle=DOTS)
     ax.set(xlim=(0, 1.06 * limit), xlabel="goodput after slow start, Mb/s", title=title)
     ax.grid(axis="x", visible=True)
     marks = zip(("circles", "squares"), sizes, strict=False)

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.charts import drawing
+from netlab.charts import looks
 from netlab.charts.chart import Gallery, describe
 from netlab.longpath.analysis import LongPath
 from netlab.longpath.charts import DASHES, stack_style, star
@@ -32,7 +32,7 @@ Run = Mapping[str, Any]
 """A row of the table of a study."""
 
 
-@drawing.theme()
+@looks.theme()
 def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw goodput, window, RTT, retransmits and queue over time, one column a run."""
     if runs.empty:
@@ -77,7 +77,7 @@ def _quantity(ax: Axes, lp: LongPath, run: Run, frame: pd.DataFrame) -> None:
                 linestyle="-" if stream == 0 else "--")  # fmt: skip
     for name, dash in (("since_s", (0, (1, 1.5))), ("forced_loss_s", DASHES)):
         if pd.notna(at_s := run.get(name, math.nan)):
-            ax.axvline(float(at_s), color=drawing.CEILING_COLOUR, linewidth=0.9, linestyle=dash)
+            ax.axvline(float(at_s), color=looks.CEILING_COLOUR, linewidth=0.9, linestyle=dash)
 
 
 def _column_title(lp: LongPath, run: Run) -> str:
@@ -94,7 +94,7 @@ def _in_words(run: Run, series: dict[str, pd.DataFrame]) -> str:
     return f"{run['label']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
 
 
-@drawing.theme()
+@looks.theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw windows after a forced loss, and the law of their stack from the least one on."""
     recovered = set(lp.recoveries["run_id"])
@@ -120,7 +120,7 @@ def _recovery(ax: Axes, lp: LongPath, run: Run) -> tuple[str, float]:
     style = stack_style(row["stack"]) | {"linestyle": "-", "linewidth": 1.3}
     ax.plot(after["t_s"] - row["loss_s"], after["value"], **style)
     _law(ax, row, after)
-    ax.axvline(0, color=drawing.CEILING_COLOUR, linewidth=0.9, linestyle=DASHES)
+    ax.axvline(0, color=looks.CEILING_COLOUR, linewidth=0.9, linestyle=DASHES)
     ax.set_title(_column_title(lp, run), fontsize=9)
     ax.set_xlabel("s after the loss")
     back = "not back" if math.isnan(row["recovery_s"]) else f"back after {row['recovery_s']:.1f} s"
@@ -141,11 +141,11 @@ def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
         window += law.growth(window)
         t_s += row["rtt_ms"] / 1e3
     ax.plot(
-        *zip(*line, strict=True), color=drawing.CEILING_COLOUR, linewidth=2.4, alpha=0.55, zorder=1
+        *zip(*line, strict=True), color=looks.CEILING_COLOUR, linewidth=2.4, alpha=0.55, zorder=1
     )
 
 
-@drawing.theme()
+@looks.theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw goodput of each flow above Jain's index, one column a run."""
     if runs.empty:
@@ -164,7 +164,7 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
                 top.plot(over.index, over[stream], **style)
                 highest = float(np.nanmax([highest, over[stream].max()]))
         top.set_title(_column_title(lp, run), fontsize=8.5)
-        bottom.plot(over.index, over["jain"], color=drawing.CEILING_COLOUR, linewidth=1.4)
+        bottom.plot(over.index, over["jain"], color=looks.CEILING_COLOUR, linewidth=1.4)
         bottom.set(xlabel="s", ylim=(0.45, 1.03))
         last = over["jain"].iloc[-1] if len(over) else math.nan
         words.append(f"{run['label']}: index {last:.2f} at the end")

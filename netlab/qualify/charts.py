@@ -8,11 +8,8 @@ import pandas as pd
 from netlab.analysis.compare import CANNOT_TELL, NO_INTERVAL
 from netlab.charts import forest
 from netlab.charts.chart import Panels, describe
-from netlab.charts.drawing import (
-    other_style,
-    theme,
-)
-from netlab.charts.experiments import _legend_of
+from netlab.charts.legends import legend_of
+from netlab.charts.looks import other_style, theme
 from netlab.errors import check
 
 TITLES = {"same": "Same settings", "best": "Each at its best"}
@@ -32,7 +29,7 @@ def ratio_panels(ratios: pd.DataFrame) -> Panels:
         part = marks[marks["mode"] == mode]
         forest.draw(ax, part, styles, scale=forest.RATIO, reach=reach, rows=rows)
         ax.set(title=TITLES[mode], xlabel="gensink over the other")
-    _legend_of(fig, styles)
+    legend_of(fig, styles)
     return Panels(describe(fig, ratios_alt(ratios)), axes)
 
 

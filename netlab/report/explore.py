@@ -22,17 +22,16 @@ from netlab.analysis.cell_texts import OneQuantity, Quantity
 from netlab.analysis.cells import empty, ended
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
-from netlab.charts.cells import over_factor
 from netlab.charts.chart import Chart, Gallery, show
+from netlab.charts.over_factor import over_factor
 from netlab.errors import require
 from netlab.files.tables import Table
 from netlab.report import flags
-from netlab.report.page import MOST_RUNS, as_html, plain_table, script, template
+from netlab.report.page import MOST_RUNS, plain_table
 from netlab.report.tables import UNITS, Sentence, Tables
+from netlab.report.templating import as_html, script, template
 from netlab.study.factors import level_text
 from netlab.units import arrows
-
-# Tables and charts of a study with further factors.
 
 MOST = 12
 """Tables or charts on one page; the other combinations stand in the tables of the groups."""

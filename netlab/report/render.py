@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
-import json
 import re
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nh3
 from markupsafe import Markup
 
-from netlab.files.bounded_json import parse_json, read_json
-from netlab.files.reading import read_text
+from netlab.files.bounded_json import parse_json
 from netlab.files.writing import json_text
-from netlab.report.cache import active
-from netlab.report.page import TEMPLATES, UNCREDITED, Page, anchor, free, script, template
-from netlab.version import RELEASE
+from netlab.report.active_cache import active
+from netlab.report.page import Page, free
+from netlab.report.templating import TEMPLATES, anchor
 
 if TYPE_CHECKING:  # over half a second, for pages that are made anew
     from nbconvert import HTMLExporter
 
     from netlab.notebooks.format import nbformat
+from netlab.report.allowed_html import sanitized
+from netlab.report.plain_notebook import plain_text
 
 DISPLAY_PRIORITY = [
     *("text/html", "image/svg+xml", "image/png", "image/jpeg"),
@@ -72,56 +69,6 @@ def _exporter() -> HTMLExporter:
     exporter.register_filter("as_base64", lambda text: encode("".join(text).encode()).decode())
     exporter.register_filter("alt_of", _alt_of)
     return exporter
-
-
-# What a page may have: a notebook may be a stranger's. The content policy of the page is the
-# second wall.
-
-_SVG = "svg g path line polyline rect circle text tspan title defs"
-_CHOICES = "fieldset legend label input"
-_TAGS = nh3.ALLOWED_TAGS.union(
-    _SVG.split(), _CHOICES.split(), ("netlab-template", "section", "progress")
-)
-_OF_ALL = (
-    "class id style role tabindex title hidden open colspan rowspan scope border "
-    "xmlns version viewBox x y x1 x2 y1 y2 cx cy r d points width height transform "
-    "fill opacity stroke stroke-width font-family font-size text-anchor"
-)
-_ATTRIBUTES = {
-    "*": set(_OF_ALL.split()),
-    "a": {"href"},
-    "img": {"src", "alt"},
-    "input": {"name", "value", "checked"},
-    "progress": {"max", "value"},
-}
-_STYLES = (
-    "background border border-bottom border-collapse border-radius caption-side color display "
-    "fill fill-opacity flex-wrap font-family font-size font-style font-weight gap height margin "
-    "margin-right max-width opacity overflow-x padding stroke stroke-dasharray stroke-dashoffset "
-    "stroke-linecap stroke-linejoin stroke-opacity stroke-width text-align text-anchor "
-    "vertical-align white-space width word-break"
-)
-
-
-def _no_data_link(tag: str, name: str, value: str) -> str | None:
-    return None if name == "href" and value.strip().lower().startswith("data:") else value
-
-
-def sanitized(body: str) -> str:
-    """HTML without scripts, handlers, frames, forms and style sheets; of inputs only choices."""
-    # nh3 empties templates, which are inert, and have the files of a table
-    clean = nh3.clean(
-        re.sub(r"(</?)template\b", r"\1netlab-template", body),
-        tags=_TAGS,
-        attributes=_ATTRIBUTES,
-        generic_attribute_prefixes={"aria-", "data-"},
-        filter_style_properties=set(_STYLES.split()),
-        set_tag_attribute_values={"input": {"type": "radio"}},
-        attribute_filter=_no_data_link,
-        url_schemes={"data", "http", "https", "mailto"},
-        link_rel=None,
-    )
-    return re.sub(r"(</?)netlab-template\b", r"\1template", clean)
 
 
 def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
@@ -187,112 +134,3 @@ def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         return f"<h{level}{kept}>{inner}</h{level}>"
 
     return _HTML_HEADING.sub(mark, body), tuple(contents)
-
-
-# Pages to files: each content within the template of all pages.
-
-
-class PageWriter:
-    def __init__(self, site: Path, home: Page, pages: dict, **common: object):
-        self._site = site
-        code = script("site.js")
-        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-        self._common = {
-            "version": RELEASE,
-            "script": Markup(code),
-            "script_hash": f"'sha256-{digest}'",  # the content policy allows this script alone
-            "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
-            "home": home,
-            "pages": pages,
-            "contents": (),
-            "before": None,
-            "after": None,
-            "description": "",
-            "built_at": "",
-            "concerns": (),
-            "credit": UNCREDITED,
-            **common,
-        }
-
-    def write(self, name: str, form: str, **more: object) -> None:
-        text = template(form).render({**self._common, **more, "here": name})
-        (self._site / name).write_text(f"{text}\n", encoding="utf-8")
-
-    def write_chain(self, order: Sequence[Page], before: Page | None = None) -> None:
-        """Write pages that lead to each other, the first of them back to `before`."""
-        for place, page in enumerate(order):
-            self.write(
-                page.file,
-                "notebook.html.j2",
-                page=page,
-                contents=page.contents,
-                before=order[place - 1] if place else before,
-                after=order[place + 1] if place + 1 < len(order) else None,
-            )
-
-
-# A site as one file: the pages of a study, without notebooks, single runs and files.
-
-SINGLE = "report.html"
-_MAIN = re.compile(r'<main id="content">(.*)</main>', re.DOTALL)
-_PLACE = re.compile(r'(\bid="|url\(#|href="#)')
-_OTHER = re.compile(r'href="([^":/?#]+)\.html(?:#([^"]*))?"')
-_LEFT_OUT = re.compile(
-    r'<nav class="around".*?</nav>|<a download.*?</a>|'
-    r'<section>\s*<h2 id="index--downloads">.*?</section>',
-    re.DOTALL,
-)
-
-
-def single_file(site: Path) -> Path:
-    """Write the pages of a site's study one after the other into one file; return its path."""
-    whole = read_text(site / "index.html")
-    bodies = {}
-    for name in dict.fromkeys(("index", *(found[1] for found in _OTHER.finditer(whole)))):
-        page = _MAIN.search(read_text(site / f"{name}.html"))
-        if page and 'href="notebooks/' not in page[1] and not name.startswith("runs-"):
-            body = _PLACE.sub(lambda place, name=name: f"{place[1]}{name}--", page[1])
-            bodies[name] = f'<article class="chapter" id="{name}">{body}</article>'
-
-    def follow(link: re.Match) -> str:
-        place = f"{link[1]}--{link[2]}" if link[2] else link[1]
-        return f'href="#{place}"' if link[1] in bodies else 'class="elsewhere"'
-
-    chapters = f'<main id="content">{"".join(bodies.values())}</main>'
-    text = _MAIN.sub(lambda _: chapters, whole, count=1)
-    target = site / SINGLE
-    target.write_text(_OTHER.sub(follow, _LEFT_OUT.sub("", text)), encoding="utf-8")
-    return target
-
-
-# Executed notebooks as files of a site: without times, random ids and machine paths.
-
-TIMES = ("papermill", "execution")
-"""Metadata of a notebook or a cell with the times of its execution and absolute paths."""
-
-INJECTED = "injected-parameters"
-"""Tag of the cell that papermill adds; its id is random."""
-
-
-def plain(content: dict[str, Any]) -> dict[str, Any]:
-    """A notebook that is the same whenever it was executed, if its outputs are."""
-
-    def timeless(part: dict[str, Any]) -> dict[str, Any]:
-        metadata = part.get("metadata", {})
-        return {**part, "metadata": {k: v for k, v in metadata.items() if k not in TIMES}}
-
-    cells = list(map(timeless, content.get("cells", [])))
-    for cell in cells:
-        if INJECTED in cell["metadata"].get("tags", ()) and "id" in cell:
-            cell["id"] = INJECTED
-    return timeless({**content, "cells": cells})
-
-
-def plain_text(notebook: Path) -> str:
-    """An executed notebook as text, as :func:`plain` has it."""
-    return json.dumps(plain(read_json(notebook)), indent=1, ensure_ascii=False) + "\n"
-
-
-def copy_plain(source: Path, target: Path) -> None:
-    """Copy an executed notebook as :func:`plain` has it."""
-    target.write_text(plain_text(source), encoding="utf-8")

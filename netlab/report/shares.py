@@ -9,7 +9,7 @@ import pandas as pd
 
 from netlab.analysis import cell_texts, later_flows, printed, share_over_time, shares
 from netlab.analysis.measured import Measured
-from netlab.charts import cells as cell_charts
+from netlab.charts import cell_rows
 from netlab.charts import shares as charts
 from netlab.charts.chart import Gallery
 from netlab.files.tables import HOLLOW, Sentence, Table
@@ -165,7 +165,7 @@ def _rows(m: Measured, frame: pd.DataFrame, row_of: Callable[[dict], dict]) -> p
 def drawn(m: Measured) -> dict[str, Gallery]:
     """Charts of each group that has cells of several flows."""
     index, of_stacks = shares.of_jain(m), mixed(m)
-    labels, found = cell_charts.row_labels(m.cells, m.study), {}
+    labels, found = cell_rows.row_labels(m.cells, m.study), {}
     for group, part in index.groupby("group", sort=False):
         own = of_stacks[of_stacks["group"] == group]
         axes: list = [charts.stacks(some, labels) for some in _parts(own)]
@@ -179,4 +179,4 @@ def drawn(m: Measured) -> dict[str, Gallery]:
 
 
 def _parts(frame: pd.DataFrame) -> Sequence[pd.DataFrame]:
-    return list(cell_charts.in_parts(frame)) if len(frame) else []
+    return list(cell_rows.in_parts(frame)) if len(frame) else []

@@ -12,10 +12,8 @@ import pandas as pd
 
 from netlab.analysis import (
     any_factors,
-    card_counters,
     cell_texts,
     conditions,
-    fact_words,
     order_effects,
     printed,
 )
@@ -24,7 +22,6 @@ from netlab.analysis.answers import OF_A_CASE, step_effects
 from netlab.analysis.cell_texts import CellText
 from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP, empty, reached_percent, with_further
 from netlab.analysis.effects import COMMON_ROUNDS
-from netlab.analysis.host_facts import machines
 from netlab.analysis.intervals import LEAST as LEAST_ROUNDS
 from netlab.analysis.measured import Measured
 from netlab.analysis.percentiles import with_percentiles
@@ -412,66 +409,3 @@ def _further(
         note=" ".join([note, *printed.cell_notes(known)]),
         data=frame,
     )
-
-
-# Tables of the cards' own counters and of shared receive queues.
-
-
-def counters(m: Measured) -> Table | Sentence:
-    """Drops, errors and pause frames that the cards counted."""
-    frame = card_counters.counters(m.runs)
-    if frame is None:
-        return Sentence("No driver of these hosts counts drops, errors or pause frames of its own.")
-    return table_or(
-        "No counter of drops, errors or pause frames of the cards grew in a run.",
-        frame,
-        "Drops, errors and pause frames that the cards counted (ethtool -S)",
-        heads={"runs": "runs with growth", "median": "median growth", "worst": "largest growth"},
-        formats={"median": cell_texts.number, "worst": cell_texts.number},
-    )
-
-
-def queues(m: Measured) -> Table | Sentence:
-    """Streams that collided on a receive queue."""
-    frame = card_counters.collisions(m.runs)
-    if frame is None:
-        return Sentence("The kernel numbers no receive queue of these hosts.")
-    heads = {"receive_cpus": "CPUs that receive", "receive_queues": "queues in use"}
-    heads["streams_per_queue"] = "most streams a queue"
-    return table_or(
-        "No two streams of a run shared a receive queue.",
-        frame,
-        "Streams that share a receive queue (SO_INCOMING_NAPI_ID at the end of a run)",
-        heads,
-        dict.fromkeys(heads, ".0f"),
-        note="A queue is served by one CPU at a time: its streams share what that CPU can carry.",
-    )
-
-
-# Tables of provenance: one column a host, rows that differ apart from those that do not.
-
-
-def provenance(m: Measured) -> Tables:
-    """Machines, versions, digests, settings and times of a measurement.
-
-    Facts in which the hosts differ, those they share, and those of the whole campaign.
-    """
-    found = machines(m.runs, m.study)
-    none = "No recorded fact differs between the hosts."
-    head = "fact" if "fact" not in found.hosts else "fact_"  # a host may have this name
-    frame = found.differing
-    frame = frame.reset_index(names=head) if len(frame) else frame
-    caption = "Facts in which the hosts differ"
-    differing = table_or(none, _facts_in_words(frame), caption, data=frame)
-    names = ", ".join(found.hosts.columns) or "none"
-    equal = Table(_facts_in_words(found.equal), f"Facts of all hosts: {names}", data=found.equal)
-    campaign = Table(_facts_in_words(found.shared), "The campaign", data=found.shared)
-    return Tables((differing, equal, campaign))
-
-
-def _facts_in_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """A copy with names in the first column, and values in the others, as a reader sees them."""
-    shown = frame.copy()
-    for place, name in enumerate(frame.columns):
-        shown[name] = frame[name].map(fact_words.value if place else fact_words.fact)
-    return shown

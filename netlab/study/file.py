@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netlab.errors import BadInput
 from netlab.files import paths
@@ -15,14 +15,11 @@ from netlab.study.base import NAME
 from netlab.study.design import Study
 from netlab.study.published import with_published
 from netlab.study.rate_trace import with_traces
+from netlab.study.shortened import short_form
 from netlab.study.tuning_checks import check_exact
 from netlab.study.tunings import OwnTuning
 from netlab.study.wad_conf import with_wad_conf
 from netlab.tuning.profiles import AS_FOUND, inexact
-
-if TYPE_CHECKING:
-    pass
-from netlab.study.shortened import short_form
 
 INEXACT = "E-STUDY-089"
 """Code of a knob that is not known to revert exactly, without a risk."""

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from netlab.files.writing import write_text
 from netlab.files.yaml_file import yaml_text
 from netlab.study.design import Study
 from netlab.study.model import complete
-
-if TYPE_CHECKING:
-    pass
 
 
 def freeze(study: Study, directory: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
@@ -21,9 +21,6 @@ from netlab.study.factors import (
 )
 from netlab.study.published import Described
 from netlab.study.wad_conf import WadStack
-
-if TYPE_CHECKING:
-    pass
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = (

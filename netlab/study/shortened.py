@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netlab.errors import BadInput
 from netlab.study import flows
 from netlab.study.base import MAX_NAME, QUICK
@@ -12,9 +10,6 @@ from netlab.study.factors import (
     link_name,
 )
 from netlab.study.groups import Group, Timing
-
-if TYPE_CHECKING:
-    pass
 
 SHORT_ROUNDS = 3
 """The fewest that give an interval."""

@@ -17,7 +17,7 @@ from netlab.analysis.any_factors import levels_of
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import Measured, from_frames
 from netlab.files.tables import HOLLOW
-from netlab.report import front, pages, tables
+from netlab.report import front, notebook_answer, pages, tables, view_pages
 from netlab.report import shares as shown
 from netlab.study import flows
 
@@ -85,7 +85,7 @@ def test_a_disturbed_cell_is_marked_and_has_no_interval(study, tmp_path):
 
 
 def test_the_page_has_charts_and_tables_and_says_nothing_of_2003(m):
-    (page,) = pages._shares(m)
+    (page,) = view_pages._shares(m)
     text = str(page.body)
     assert page.file == "shares.html"
     plain = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", text, flags=re.S)
@@ -102,7 +102,7 @@ def test_the_page_has_charts_and_tables_and_says_nothing_of_2003(m):
 
 
 def test_single_streams_and_results_without_samples_have_no_page(m):
-    assert pages._shares(replace(m, samples=None)) == []
+    assert view_pages._shares(replace(m, samples=None)) == []
     assert "No run of several streams" in repr(shown.jain(replace(m, samples=None)))
     one = replace(m, runs=m.runs.assign(streams=1))
     assert shares.of_jain(one).empty
@@ -113,7 +113,7 @@ def test_streams_of_one_stack_have_an_index_and_no_table_of_stacks(study, tmp_pa
     m = measured(alone, tmp_path)
     assert len(shares.of_jain(m)) == 3
     assert "several congestion controls" in repr(shown.stacks(m))
-    assert [s for s, _ in pages._shares(m)[0].contents if "stack" in s] == []
+    assert [s for s, _ in view_pages._shares(m)[0].contents if "stack" in s] == []
 
 
 def test_both_directions_are_shared_each_for_itself(study, tmp_path):
@@ -134,7 +134,7 @@ def test_the_headline_names_the_factors_that_the_study_varies(m):
 def test_the_whole_site_draws_the_page_among_the_others(m):
     files = [page.file for page in pages.measured_pages(m)]
     assert "shares.html" in files
-    assert front.highest_goodput(m) and tables.summary(m)
+    assert notebook_answer.highest_goodput(m) and tables.summary(m)
 
 
 def test_one_flow_of_a_stack_beside_sixteen_is_named_by_its_stream():

@@ -9,9 +9,10 @@ import pytest
 from calibrated_samples import CELLS, RATE, ROUND_TRIPS
 from matplotlib.container import ErrorbarContainer
 
+from netlab.charts.calibration import rates, round_trips
 from netlab.charts.chart import show
-from netlab.charts.drawing import data_of, mtu_styles
-from netlab.charts.experiments import rates, round_trips
+from netlab.charts.drawn_numbers import data_of
+from netlab.charts.looks import mtu_styles
 
 
 def dots(ax, label):

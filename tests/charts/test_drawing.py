@@ -9,16 +9,8 @@ import matplotlib.pyplot as plt
 import pytest
 
 from netlab.charts.chart import Gallery, Panels, describe, show
-from netlab.charts.drawing import (
-    PALETTE,
-    figure_of,
-    label_lines,
-    legend_below,
-    line_style,
-    spread,
-    text_colour,
-    theme,
-)
+from netlab.charts.line_labels import figure_of, label_lines, legend_below, spread
+from netlab.charts.looks import PALETTE, line_style, text_colour, theme
 from netlab.errors import BadInput
 
 

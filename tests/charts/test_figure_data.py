@@ -10,14 +10,11 @@ import pytest
 import synthetic
 
 from netlab.analysis import cell_texts
-from netlab.charts import cells
+from netlab.charts import group_panels
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
-from netlab.charts.drawing import (
-    csv_in,
-    data_of,
-    new_axes,
-)
+from netlab.charts.drawn_numbers import csv_in, data_of
+from netlab.charts.looks import new_axes
 
 GROUP = "Linux64 -> Linux64"
 
@@ -53,7 +50,7 @@ def test_every_mark_of_a_line_has_a_hover_text_with_its_value(m):
 
 
 def test_a_heat_map_carries_its_fields(m):
-    data = pd.read_csv(io.StringIO(csv_in(show(cells.ceiling(m.cells, GROUP)).svg)))
+    data = pd.read_csv(io.StringIO(csv_in(show(group_panels.ceiling(m.cells, GROUP)).svg)))
     assert len(data) == 28 and set(data["x"]) == {1, 4, 12, 20}
     part = m.cells[m.cells["group"] == GROUP]
     assert sorted(data["y"]) == pytest.approx(sorted(part["percent_of_bus"]))

@@ -7,9 +7,9 @@ import synthetic
 from netlab import study as studies
 from netlab.analysis import tool_agreement
 from netlab.analysis.measured import from_frames
-from netlab.charts.forest import differences
+from netlab.charts.comparisons import differences
 from netlab.files.paths import data_dir
-from netlab.report import compare as tables
+from netlab.report import agreement_tables
 
 
 def measured(noise=0.002, change=None):
@@ -53,17 +53,24 @@ def test_tables_have_versions_verdicts_and_meters():
         row["generator_version"] = f"{row['generator']} 9.9" if other else None
 
     found = tool_agreement.agreement(measured(change=change))
-    opening, text = tables.opening(found)._repr_html_(), tables.agreement_statement(found).text
+    opening, text = (
+        agreement_tables.opening(found)._repr_html_(),
+        agreement_tables.agreement_statement(found).text,
+    )
     assert "iperf3 9.9" in opening and "netlab 0.1.0" in opening
     assert "Path shaped: of 12 comparisons" in text and "Path unshaped: of 6 comparisons" in text
-    assert len(tables.agreement_cells(found).frame) == 18
-    assert len(tables.summary(found).frame) == 6
-    assert len(tables.meters(found).frame) == 24
+    assert len(agreement_tables.agreement_cells(found).frame) == 18
+    assert len(agreement_tables.summary(found).frame) == 6
+    assert len(agreement_tables.meters(found).frame) == 24
 
 
 def test_a_study_with_one_generator_says_so_in_every_place():
     m = measured(change=lambda row: row["generator"] == "iperf2")
     found = tool_agreement.agreement(m)
     assert differences(found.frame, 2.0).charts == ()
-    for make in (tables.agreement_statement, tables.summary, tables.agreement_cells):
-        assert make(found).text == tables.NOTHING
+    for make in (
+        agreement_tables.agreement_statement,
+        agreement_tables.summary,
+        agreement_tables.agreement_cells,
+    ):
+        assert make(found).text == agreement_tables.NOTHING

@@ -6,7 +6,7 @@ import synthetic
 from netlab.openlab import tables
 from netlab.openlab import then_and_now as tn
 from netlab.openlab.report import BESIDE_2003
-from netlab.report.site import MEASURED, measured_notebooks
+from netlab.report.publishing import MEASURED, measured_notebooks
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,11 @@ import synthetic
 
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
-from netlab.charts.drawing import new_axes
+from netlab.charts.looks import new_axes
 from netlab.files.tables import Table
 from netlab.report import tables
-from netlab.report.export import Exporter, Rasteriser
+from netlab.report.export import Exporter
+from netlab.report.rasteriser import Rasteriser
 
 GROUP = "Linux64 -> Linux64"
 

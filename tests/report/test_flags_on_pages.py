@@ -7,7 +7,7 @@ import re
 import pytest
 
 from netlab.report import flags
-from netlab.report.gate import reading_page
+from netlab.report.how_to_read import reading_page
 from netlab.results.flags import Flag, in_plain, remedy_of
 
 

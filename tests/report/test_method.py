@@ -9,8 +9,8 @@ import synthetic
 
 from netlab.analysis.measured import from_frames
 from netlab.measure.bottleneck import VERDICTS
-from netlab.report.export import write_downloads
-from netlab.report.gate import METHOD, READING, method_page, reading_page, settings
+from netlab.report.downloads import write_downloads
+from netlab.report.how_to_read import METHOD, READING, method_page, reading_page, settings
 from netlab.report.tables import summary
 from netlab.results.flags import Flag
 

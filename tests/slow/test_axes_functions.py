@@ -31,7 +31,7 @@ from netlab.analysis.compare import compare
 from netlab.analysis.cost_of_cpu import cpu_cost
 from netlab.analysis.percentiles import PERCENTILES
 from netlab.analysis.share_over_time import OverTime
-from netlab.charts import cells
+from netlab.charts import cell_rows
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.face.study import Study
 from netlab.files.paths import data_dir
@@ -42,7 +42,7 @@ from netlab.report import tables
 from netlab.search.autotune.report import table
 from netlab.study.flows import PlannedFlow
 
-PIECES = {"drawing.figure_of", "drawing.new_axes"}
+PIECES = {"line_labels.figure_of", "looks.new_axes"}
 """They give the parts that charts are made of."""
 
 GROUP = "Linux64 -> Linux64"
@@ -76,8 +76,12 @@ FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if return
 
 
 def test_charts_take_ax_by_name_or_no_axes_and_return_axes_panels_or_galleries():
-    assert {"cells.cost_over_streams", "measured.order", "fleet.host_matrix"} <= AXES_LEVEL
-    assert {"measured.panels", "cells.repeat_panels", "forest.comparison_charts"} <= FIGURE_LEVEL
+    assert {"group_panels.cost_over_streams", "design.order", "fleet.host_matrix"} <= AXES_LEVEL
+    assert {
+        "measured.panels",
+        "group_panels.repeat_panels",
+        "comparisons.comparison_charts",
+    } <= FIGURE_LEVEL
     assert len(AXES_LEVEL) > 30 and len(FIGURE_LEVEL) > 10
     for name in AXES_LEVEL:
         ax = inspect.signature(FUNCTIONS[name]).parameters["ax"]
@@ -108,9 +112,9 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     then = then_and_now.compare(m)
     then = then[then["factor"] == "tuning"].head(2)
     part = m.runs[m.runs["group"] == GROUP]
-    labels = cells.row_labels(part, m.study)
+    labels = cell_rows.row_labels(part, m.study)
     part_cells = m.cells[m.cells["group"] == GROUP]
-    of_cells = cells.row_labels(part_cells, m.study)
+    of_cells = cell_rows.row_labels(part_cells, m.study)
     cost = cpu_cost(m.runs, m.study)
     part_cost = cost[cost["group"] == GROUP]
     of_links = links(link_cells(fleet_runs(4, 3), 0.95))
@@ -127,13 +131,13 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "shares.jain": given(flows.assign(jain_index=0.9, jain_low=0.8, jain_high=1.0), of_cells),
         "shares.over_time_panels": given(over_time, {("a cell",): "8 streams"}, GROUP),
         "shares.newcomer_panels": given(late, {("a cell",): "2 streams"}, GROUP),
-        "forest.generator_forest": given(agreed, agreed["generator"].unique().tolist(), 2.0),
-        "experiments.rates": given(pd.DataFrame(CELLS)),
-        "experiments.round_trips": given(pd.DataFrame(ROUND_TRIPS)),
+        "comparisons.generator_forest": given(agreed, agreed["generator"].unique().tolist(), 2.0),
+        "calibration.rates": given(pd.DataFrame(CELLS)),
+        "calibration.round_trips": given(pd.DataFrame(ROUND_TRIPS)),
         "cells.over_streams": given(m.cells, GROUP),
         "openlab.verdicts": given(claims.check_all()),
-        "forest.cell_forest": given(sides),
-        "forest.family_forest": given({"one": sides, "other": sides}),
+        "comparisons.cell_forest": given(sides),
+        "comparisons.family_forest": given({"one": sides, "other": sides}),
         "forest.forest": given(
             pd.DataFrame({"row": ["one"], "series": "a", "centre": 1.0, "low": 0.5, "high": 2.0}),
             {"a": {"color": "black", "marker": "o"}},
@@ -141,11 +145,11 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
             title="A title",
             quantity="Goodput, %",
         ),
-        "measured.order": given(plan.plan(), plan.design),
-        "measured.cells": given(plan.plan(), plan.design, "a group"),
-        "measured.knob_values": given({"None": {"a": 1.0}, "Full": {"a": 9.0}}, "Full"),
-        "measured.samples": given(line, run_id),
-        "cells.over_factor": given(
+        "design.order": given(plan.plan(), plan.design),
+        "design.cells": given(plan.plan(), plan.design, "a group"),
+        "design.knob_values": given({"None": {"a": 1.0}, "Full": {"a": 9.0}}, "Full"),
+        "run_samples.samples": given(line, run_id),
+        "over_factor.over_factor": given(
             m.cells, "streams", "mtu_B", at={"group": GROUP, "tuning": "full"}
         ),
         "fleet.host_matrix": given(of_links),
@@ -161,35 +165,35 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "openlab.before_and_after": given(),
         "openlab.windows_needed_and_given": given(),
         "openlab.recovery": given(9000),
-        "cells.repeats": given(part, labels),
-        "cells.cost": given(part_cost, labels),
-        "cells.latency": given(part_cells.assign(added_latency_us=900.0), of_cells),
-        "cells.latency_over_tcp": given(
+        "cell_rows.repeats": given(part, labels),
+        "cell_rows.cost": given(part_cost, labels),
+        "round_trips.latency": given(part_cells.assign(added_latency_us=900.0), of_cells),
+        "round_trips.latency_over_tcp": given(
             part_cells.assign(tcp_rtt_idle_p50_us=100.0, tcp_rtt_loaded_p50_us=900.0), of_cells
         ),
-        "cells.rtt_percentiles": given(
+        "round_trips.rtt_percentiles": given(
             part_cells.assign(**dict.fromkeys(PERCENTILES, 900.0)), of_cells
         ),
-        "cells.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
-        "forest.knob_forest": given(screened().effects, 5.0, title="Knobs"),
+        "round_trips.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
+        "comparisons.knob_forest": given(screened().effects, 5.0, title="Knobs"),
         "fleet.slow_links": given(of_links),
         "openlab.ratio_forest": given(then, "a step", ["one", "two"]),
-        "cells.ceiling": given(m.cells, GROUP),
-        "forest.step_forest": given(answers.step_effects(m), {}, tables.FACTORS),
-        "cells.cost_over_streams": given(cost, GROUP, study=m.study),
+        "group_panels.ceiling": given(m.cells, GROUP),
+        "comparisons.step_forest": given(answers.step_effects(m), {}, tables.FACTORS),
+        "group_panels.cost_over_streams": given(cost, GROUP, study=m.study),
         "measured.trend": given(trend),
         "autotune.search_panels": given(table(tuned())),
         "qualify.ratio_panels": given(pd.DataFrame([bench])),
-        "measured.under_load_panels": given(
+        "run_samples.under_load_panels": given(
             line.assign(rtt_p50_us=900.0, rtt_p99_us=2000.0), run_id
         ),
         "measured.whole_panels": given(m.cells, study=m.study),
         "measured.panels": given(m.cells, GROUP, study=m.study),
-        "cells.repeat_panels": given(part, GROUP, study=m.study),
+        "group_panels.repeat_panels": given(part, GROUP, study=m.study),
     }
 
 
-WITH_A_SCALE = {"cells.ceiling", "fleet.host_matrix"}
+WITH_A_SCALE = {"group_panels.ceiling", "fleet.host_matrix"}
 """A colour scale takes axes of its own from those given."""
 
 

@@ -13,10 +13,11 @@ from netlab.analysis.answers import best, step_effects
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.cost_of_cpu import cpu_cost
 from netlab.analysis.measured import from_frames
-from netlab.charts import cells, forest, measured
+from netlab.charts import cell_rows, comparisons, group_panels, measured
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
-from netlab.charts.drawing import HOLLOW_COLOUR, data_of, theme
+from netlab.charts.drawn_numbers import data_of
+from netlab.charts.looks import HOLLOW_COLOUR, theme
 from netlab.report import tables
 from netlab.study import TuningLevel
 
@@ -139,23 +140,23 @@ def runs(sends=("copy", "zerocopy"), streams=(1, 4), rounds=3) -> pd.DataFrame:
 
 
 def test_cells_are_named_by_the_levels_that_vary():
-    labels = cells.row_labels(runs(), STUDY)
+    labels = cell_rows.row_labels(runs(), STUDY)
     assert list(labels.values()) == [
         *("1 Stream, send copy", "4 Streams, send copy"),
         *("1 Stream, send zerocopy", "4 Streams, send zerocopy"),
     ]
-    alone = cells.row_labels(runs(streams=(4,)), STUDY)
+    alone = cell_rows.row_labels(runs(streams=(4,)), STUDY)
     assert list(alone.values()) == ["send copy", "send zerocopy"]
 
 
 def test_a_single_cell_has_its_whole_name():
-    (label,) = cells.row_labels(runs(("copy",), (4,)), STUDY).values()
+    (label,) = cell_rows.row_labels(runs(("copy",), (4,)), STUDY).values()
     assert label == "Plain, 1500 B, 4 Streams, send copy"
 
 
 def test_every_repeat_is_a_dot_and_a_flagged_one_a_cross():
     frame = runs()
-    ax = cells.repeats(frame, cells.row_labels(frame, STUDY))
+    ax = cell_rows.repeats(frame, cell_rows.row_labels(frame, STUDY))
     dots = {line.get_label(): len(line.get_xdata()) for line in ax.get_lines()
             if not line.get_label().startswith("_")}  # fmt: skip
     assert dots == {
@@ -177,7 +178,7 @@ def test_an_unsteady_run_leads_from_its_burst_to_what_it_sustained():
         1500.0,
         100.0,
     ]
-    ax = cells.repeats(frame, cells.row_labels(frame, STUDY))
+    ax = cell_rows.repeats(frame, cell_rows.row_labels(frame, STUDY))
     (after,) = [line for line in ax.get_lines() if line.get_label() == "_sustained"]
     assert list(after.get_xdata()) == [100.0] and after.get_marker() == "v"
     shown = show(ax)
@@ -186,13 +187,13 @@ def test_an_unsteady_run_leads_from_its_burst_to_what_it_sustained():
 
 def test_a_cell_without_a_valid_run_says_so():
     frame = runs(("copy",), (1,), rounds=1)
-    ax = cells.repeats(frame, cells.row_labels(frame, STUDY))
+    ax = cell_rows.repeats(frame, cell_rows.row_labels(frame, STUDY))
     assert "no valid run" in show(ax).alt
 
 
 def test_cost_has_a_bar_from_the_least_to_the_greatest_round():
     frame = runs(rounds=1)[list(CELL_KEYS)].assign(cpu_s_per_GB=0.5, low=0.25, high=1.0, n=3)
-    ax = cells.cost(frame, cells.row_labels(frame, STUDY))
+    ax = cell_rows.cost(frame, cell_rows.row_labels(frame, STUDY))
     bars = [list(line.get_xdata()) for line in ax.get_lines() if line.get_label() == "_bar"]
     assert bars == [[0.25, 1.0]] * 4
     assert "1 Stream, send copy: 0.5" in show(ax).alt
@@ -200,7 +201,7 @@ def test_cost_has_a_bar_from_the_least_to_the_greatest_round():
 
 def test_many_cells_stand_in_several_charts():
     frame = runs(streams=tuple(range(1, 51)), rounds=2)
-    parts = list(cells.in_parts(frame))
+    parts = list(cell_rows.in_parts(frame))
     assert [len(part) for part in parts] == [80, 80, 40]
     whole = pd.concat(parts, ignore_index=True)
     assert list(whole["run_id"]) == list(frame["run_id"])
@@ -217,7 +218,7 @@ def spoilt():
 
 
 def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(spoilt):
-    ax = cells.ceiling(spoilt.cells, GROUP, study=spoilt.study)
+    ax = group_panels.ceiling(spoilt.cells, GROUP, study=spoilt.study)
     (mesh,) = ax.collections
     values = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(7, 4)
     part = spoilt.cells[spoilt.cells["group"] == GROUP].set_index(["tuning", "mtu_B", "streams"])
@@ -225,14 +226,16 @@ def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(spoilt):
     assert np.isnan(values[0, 3]) and mesh.get_clim() == (0, 100)
     assert ax.get_yticklabels()[0].get_text() == "No Tuning, 1500 B"
     assert "per cent of the bus by" in (alt := show(ax).alt) and "no value with 20" in alt
-    both = show(cells.ceiling(spoilt.cells, "Linux64 <-> Linux64", study=spoilt.study))
+    both = show(group_panels.ceiling(spoilt.cells, "Linux64 <-> Linux64", study=spoilt.study))
     assert "per cent of twice the bus" in both.alt
 
 
 def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(spoilt):
     runs = spoilt.runs
     runs = runs.assign(flags=runs["flags"].mask(runs["streams"] == 4, "interference"))
-    ax = cells.ceiling(from_frames(spoilt.study, runs, None, None).cells, GROUP, study=spoilt.study)
+    ax = group_panels.ceiling(
+        from_frames(spoilt.study, runs, None, None).cells, GROUP, study=spoilt.study
+    )
     (mesh,) = ax.collections
     values = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(7, 4)
     assert np.isnan(values[:, 1]).all()
@@ -244,7 +247,7 @@ def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(spoilt
 
 def test_the_forest_has_a_dot_and_an_interval_for_every_step(spoilt):
     steps = step_effects(spoilt)
-    ax = forest.step_forest(steps, {"none": "No Tuning"}, tables.FACTORS)
+    ax = comparisons.step_forest(steps, {"none": "No Tuning"}, tables.FACTORS)
     data = data_of(ax.figure)
     assert data["x"].tolist() == pytest.approx(steps["ratio"].tolist())
     assert data["low"].tolist() == pytest.approx(steps["low"].tolist(), nan_ok=True)
@@ -253,7 +256,7 @@ def test_the_forest_has_a_dot_and_an_interval_for_every_step(spoilt):
 
 
 def test_every_run_is_a_dot_and_a_flagged_one_a_cross(spoilt):
-    fig = cells.repeat_panels(spoilt.runs, GROUP, study=spoilt.study).figure
+    fig = group_panels.repeat_panels(spoilt.runs, GROUP, study=spoilt.study).figure
     part = spoilt.runs[spoilt.runs["group"] == GROUP]
     drawn = [line for ax in fig.axes for line in ax.get_lines() if line.get_linestyle() == "None"]
     assert sum(len(line.get_xdata()) for line in drawn) == len(part)
@@ -263,7 +266,7 @@ def test_every_run_is_a_dot_and_a_flagged_one_a_cross(spoilt):
 
 def test_cost_has_a_line_for_each_tuning_and_mtu(spoilt):
     frame = cpu_cost(spoilt.runs, spoilt.study)
-    ax = cells.cost_over_streams(frame, GROUP, study=spoilt.study)
+    ax = group_panels.cost_over_streams(frame, GROUP, study=spoilt.study)
     assert len(ax.containers) == 7
     assert show(ax).alt.count("with 1,") == 7
 

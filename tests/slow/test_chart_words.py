@@ -11,10 +11,11 @@ import synthetic
 
 from netlab.analysis.answers import step_effects
 from netlab.analysis.cost_of_cpu import cpu_cost
-from netlab.charts import cells, forest, measured
+from netlab.charts import comparisons, group_panels, measured, over_factor
+from netlab.charts.axis_bounds import ratio_axis, within
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
-from netlab.charts.drawing import new_axes, ratio_axis, within
+from netlab.charts.looks import new_axes
 from netlab.openlab import then_and_now
 from netlab.openlab.figures import beside as beside_charts
 from netlab.report import tables
@@ -33,14 +34,14 @@ def drawn(m):
     steps = step_effects(m)
     labels = {level.name: level.name for level in m.study.tunings}
     names = {factor: factor for factor in steps["factor"].unique()}
-    charts = [show(forest.step_forest(steps, labels, names))]
+    charts = [show(comparisons.step_forest(steps, labels, names))]
     for group in m.groups[:2]:
         at = {"group": group, "tuning": "full"}
-        over = cells.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
+        over = over_factor.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
         charts += Gallery.of(
             measured.panels(m.cells, group, study=m.study),
-            cells.ceiling(m.cells, group, study=m.study),
-            cells.repeat_panels(m.runs, group, study=m.study),
+            group_panels.ceiling(m.cells, group, study=m.study),
+            group_panels.repeat_panels(m.runs, group, study=m.study),
             over,
         ).charts
     compared = then_and_now.compare(m)
@@ -75,7 +76,7 @@ def test_a_dash_is_one_tuning_in_all_charts_whose_colours_are_mtus(m):
     group = m.groups[0]
     drawn = [
         over_streams(m.cells, group, study=m.study),
-        cells.cost_over_streams(cpu_cost(m.runs, m.study), group, study=m.study),
+        group_panels.cost_over_streams(cpu_cost(m.runs, m.study), group, study=m.study),
     ]
     dashes = [
         {bars.get_label(): str(bars.lines[0]._unscaled_dash_pattern) for bars in ax.containers}
@@ -107,7 +108,7 @@ def test_no_bar_crosses_zero_or_the_bus(m):
     drawn = [
         over_streams(wide, m.groups[0], study=m.study),
         over_streams(wide, m.groups[0], y="percent_of_bus", study=m.study),
-        cells.over_factor(
+        over_factor.over_factor(
             wide, "mtu_B", "tuning", at={"group": m.groups[0], "streams": 4}, study=m.study
         ),
     ]

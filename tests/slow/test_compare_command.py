@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from netlab import study as studies
 from netlab.analysis.sides import comparison
-from netlab.charts.drawing import new_axes
-from netlab.charts.forest import comparison_charts
+from netlab.charts.comparisons import comparison_charts
+from netlab.charts.looks import new_axes
 from netlab.cli.results import compare_command
 from netlab.face.compared import Comparison
 

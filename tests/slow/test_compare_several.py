@@ -16,7 +16,7 @@ import netlab
 from netlab import study as studies
 from netlab.analysis.compare import Asked, OtherRuns, bonferroni, compare_all, holm
 from netlab.analysis.effects import FASTER, SLOWER
-from netlab.charts import drawing
+from netlab.charts import looks
 from netlab.cli.results import compare_command
 from netlab.errors import BadInput
 from netlab.face.compared import Comparison, Comparisons
@@ -112,7 +112,7 @@ def test_of_equal_results_hardly_a_family_has_a_false_verdict(tmp_path):
 def test_the_chart_has_every_cell_of_every_side_and_draws_on_given_axes(found):
     data = found.charts.charts[0].data.dropna(subset=["series"])
     assert set(data["series"]) == {"B: b", "C: c", "D: d"} and len(data) == 8
-    ax = drawing.new_axes()
+    ax = looks.new_axes()
     assert found.plot(ax=ax) is ax
     assert "C: c" in found.charts.charts[0].alt and "slower" in found.charts.charts[0].alt
 

@@ -28,8 +28,9 @@ from netlab.experiment.rebuilt import rebuild
 from netlab.experiment.watcher import Watcher
 from netlab.fleet.records import KEYS, stores_below
 from netlab.notebooks.silence import SilentNotebook
-from netlab.report.gate import box, recorded_by
-from netlab.report.gate import settings as method_settings
+from netlab.report.gate import box
+from netlab.report.how_to_read import recorded_by
+from netlab.report.how_to_read import settings as method_settings
 from netlab.results import campaign_files, campaign_list
 from netlab.results.columns import SCHEMA_VERSION
 from netlab.results.conditions import left_out

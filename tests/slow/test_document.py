@@ -16,13 +16,13 @@ import synthetic
 
 from netlab.analysis.measured import load_measured
 from netlab.files.tables import Table
-from netlab.report import export
-from netlab.report.export import write_pdf
+from netlab.report import document
+from netlab.report.document import write_pdf
 from netlab.report.page import Credit
 from netlab.report.site import SiteContent, build_site
 from netlab.study.frozen import freeze
 
-MARKUP = export.markup().get_template("macros.typ.j2").module
+MARKUP = document.markup().get_template("macros.typ.j2").module
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_the_pdf_has_title_page_contents_numbers_captions_tags_and_bookmarks(sit
     assert "PING" not in whole
     raw = (site / "report.pdf").read_bytes()
     assert raw[:5] == b"%PDF-"
-    assert not (site / export.DOCUMENT_SOURCE).exists()
+    assert not (site / document.DOCUMENT_SOURCE).exists()
     assert b"/StructTreeRoot" in raw and b"/Outlines" in raw and b"pdfuaid" in raw
 
 
@@ -101,7 +101,7 @@ def test_a_table_stays_with_its_caption_is_cut_shows_markup_and_leaves_room_for_
     assert long.startswith("#figure(")
     frame = pd.DataFrame({"a": ["net.core.netdev_max_backlog"], "b": ["word " * 60], "c": [1]})
     assert "columns: (27fr, 60fr, auto, )" in MARKUP.table(Table(frame, "c"))
-    assert "net.\u200bcore.\u200brmem_\u200bmax" in export._breakable("net.core.rmem_max")
+    assert "net.\u200bcore.\u200brmem_\u200bmax" in document._breakable("net.core.rmem_max")
     shown = MARKUP.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
     assert r'[#"\"] #panic(\"x\")"]' in shown and r'[#"\\"]' in shown
     assert MARKUP.par('a "b"\\').startswith(r'#"a \"b\"\\"')
@@ -119,7 +119,7 @@ def test_no_word_of_the_pdf_is_smaller_than_seven_points(site):
     ]
     assert len(heights) > 2000 and min(heights) >= 7
     for stem in ("ceiling", "cost", "effects", "index", "repeats", "streams"):
-        assert export._figures(site, stem), stem
+        assert document._figures(site, stem), stem
 
 
 def test_no_page_of_the_pdf_is_half_empty(site):

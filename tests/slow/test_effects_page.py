@@ -8,7 +8,7 @@ from scipy import stats
 
 from netlab.analysis.answers import step_effects
 from netlab.report import tables
-from netlab.report.pages import view_pages
+from netlab.report.view_pages import view_pages
 
 
 @pytest.mark.parametrize("rounds", [3, 6])

@@ -18,7 +18,7 @@ from netlab.analysis.findings import STATEMENTS, findings
 from netlab.analysis.tool_agreement import CELL, compare_generators, meters
 from netlab.fleet.links import link_cells
 from netlab.fleet.records import COMPARED, KEYS
-from netlab.report.compare import agreement_cells
+from netlab.report.agreement_tables import agreement_cells
 from netlab.study import Study
 from netlab.study.schedule import cell_of
 

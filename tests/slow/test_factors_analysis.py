@@ -22,8 +22,8 @@ from netlab.analysis.sides import ComparedSide, split
 from netlab.errors import BadInput
 from netlab.report import tables
 from netlab.report.explore import charts, has_factors, levels, stack
-from netlab.report.pages import view_pages
-from netlab.report.site import FACTORS, measured_notebooks
+from netlab.report.publishing import FACTORS, measured_notebooks
+from netlab.report.view_pages import view_pages
 from netlab.study import Study
 
 

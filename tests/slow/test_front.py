@@ -8,7 +8,7 @@ import re
 
 import synthetic
 
-from netlab.charts.drawing import csv_in
+from netlab.charts.drawn_numbers import csv_in
 from netlab.report import explore, front
 from netlab.study import load
 

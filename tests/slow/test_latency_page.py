@@ -22,10 +22,10 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.measured import Measured, SamplesInMemory
 from netlab.analysis.percentiles import PERCENTILES, with_percentiles
-from netlab.charts import cells
+from netlab.charts import cell_rows, round_trips
 from netlab.charts.chart import show
-from netlab.charts.drawing import HOLLOW_COLOUR
-from netlab.report import front, pages, tables
+from netlab.charts.looks import HOLLOW_COLOUR
+from netlab.report import notebook_answer, tables, view_pages
 from netlab.results.histogram import encode
 from netlab.units import arrows
 
@@ -71,24 +71,24 @@ def test_a_cell_of_datagrams_has_their_medians_and_no_latency():
     assert {*FURTHER[DATAGRAMS]} <= {*of_udp.cells.columns}
     assert not {*FURTHER[LATENCY]} & {*of_udp.cells.columns}
     assert (of_udp.cells["lost_percent"] == of_udp.runs["round"].median()).all()
-    (page,) = pages._datagrams(of_udp)
+    (page,) = view_pages._datagrams(of_udp)
     assert page.file == "datagrams.html" and len(page.contents) == len(of_udp.groups) + 1
-    table, charts = tables.datagrams(of_udp), pages.charts_of(DATAGRAMS, of_udp)
+    table, charts = tables.datagrams(of_udp), view_pages.charts_of(DATAGRAMS, of_udp)
     assert len(table.frame) == len(of_udp.cells) and table.data["jitter_us"].eq(5).all()
     assert [*charts] == list(of_udp.groups)
     texts = [chart.alt for gallery in charts.values() for chart in gallery.charts]
     assert all("loss of datagrams over goodput" in text for text in texts)
-    assert pages._latency(of_udp) == []
+    assert view_pages._latency(of_udp) == []
 
 
 def test_table_and_page_have_the_cells_with_a_probe(m):
     table = tables.latency(m)
     assert len(table.frame) == (m.cells["streams"] == 1).sum()
     assert "added, µs" in table._repr_html_()
-    (page,) = pages._latency(m)
+    (page,) = view_pages._latency(m)
     assert page.file == "latency.html" and len(page.contents) == len(m.groups) + 3
     assert "No step of a factor gains goodput" in page.body
-    charts = pages.charts_of(LATENCY, m)
+    charts = view_pages.charts_of(LATENCY, m)
     assert [*charts] == list(m.groups)
     assert all("ms at" in gallery.charts[0].alt for gallery in charts.values())
 
@@ -108,7 +108,7 @@ def test_percentiles_are_of_all_probes_of_a_cell_as_far_as_they_go(m):
     assert known["rtt_p99.9_us"].notna().all() and known["rtt_p99.99_us"].isna().all()
     table = tables.latency_percentiles(m)
     assert "99.9 %, µs" in table._repr_html_() and (table.data["probes"] == PROBES * rounds).all()
-    charts = pages.charts_of(LATENCY, m)
+    charts = view_pages.charts_of(LATENCY, m)
     assert all("at 99.9 %" in gallery.charts[1].alt for gallery in charts.values())
 
 
@@ -116,16 +116,16 @@ def test_the_answer_has_the_reach_of_what_loads_add(m):
     least_ms, most_ms = (m.cells["added_latency_us"].agg(of) / 1e3 for of in ("min", "max"))
     count = m.cells["added_latency_us"].notna().sum()
     text = f"The load of {count} cells adds {least_ms:.2f} to {most_ms:.2f} ms to the round"
-    assert front.added_latency(m).text.startswith(text)
+    assert notebook_answer.added_latency(m).text.startswith(text)
 
 
 def test_a_study_without_a_probe_shows_nothing_of_it():
     plain = measured()
-    assert "No cell" in front.added_latency(plain).text
+    assert "No cell" in notebook_answer.added_latency(plain).text
     assert tuple(Cells()(plain.runs).columns) == CELL_COLUMNS
     assert (
-        pages._latency(plain) == pages._datagrams(plain) == []
-        and pages.charts_of(LATENCY, plain) == {}
+        view_pages._latency(plain) == view_pages._datagrams(plain) == []
+        and view_pages.charts_of(LATENCY, plain) == {}
     )
     assert "no latency probe" in repr(tables.latency(plain))
     assert "sent datagrams" in repr(tables.datagrams(plain))
@@ -138,9 +138,9 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
         return probed(row) and row["streams"] in (1, 4) and row["group"] == GROUP
 
     m = measured(disturbed)
-    (group,) = pages.charts_of(LATENCY, m)
+    (group,) = view_pages.charts_of(LATENCY, m)
     frame = with_further(LATENCY, m.cells, m.runs)
-    ax = cells.latency(frame, cells.row_labels(frame, m.study))
+    ax = round_trips.latency(frame, cell_rows.row_labels(frame, m.study))
     marks = [line for line in ax.get_lines() if line.get_markerfacecolor() == "none"]
     assert len(marks) == len(ax.get_lines()) == 7
     assert {line.get_markeredgecolor() for line in marks} == {HOLLOW_COLOUR}
@@ -148,7 +148,7 @@ def test_disturbed_cells_are_hollow_and_grey_in_the_chart_and_marked_in_the_tabl
     table = tables.latency(m)
     assert table.frame["added_latency_us"].eq("○ 2000").all()
     assert table.data["goodput_MBps"].notna().all() and "not a result" in table.note
-    (page,) = pages._latency(m)
+    (page,) = view_pages._latency(m)
     assert arrows(group) in page.body
 
 
@@ -164,7 +164,7 @@ def test_a_latency_that_the_load_lowers_lies_within_the_axes():
     m = measured(lowered)
     frame = with_further(LATENCY, m.cells, m.runs)
     assert frame["added_latency_us"].min() < 0 < frame["added_latency_us"].max()
-    ax = cells.latency(frame, cells.row_labels(frame, m.study))
+    ax = round_trips.latency(frame, cell_rows.row_labels(frame, m.study))
     show(ax)  # a layout that finds no place is a warning
     low, high = ax.get_ylim()
     drawn = [
@@ -181,13 +181,13 @@ def test_a_probe_over_tcp_has_a_chart_and_a_table_of_its_own():
 
     m = measured(over_tcp)
     assert set(m.cells["tcp_rtt_loaded_p50_us"].dropna()) == {3000}
-    (page,) = pages._latency(m)
+    (page,) = view_pages._latency(m)
     assert [title for _, title in page.contents] == ["Over TCP"]
-    (gallery,) = pages.charts_of(OVER_TCP, m).values()
+    (gallery,) = view_pages.charts_of(OVER_TCP, m).values()
     assert "added latency over TCP over goodput" in gallery.charts[0].alt
     assert ": 2.9 ms at" in gallery.charts[0].alt and gallery.charts[0].alt in page.body
     both = measured(lambda row: over_tcp(row) and probed(row))
-    assert "Over TCP" in [title for _, title in pages._latency(both)[0].contents]
+    assert "Over TCP" in [title for _, title in view_pages._latency(both)[0].contents]
 
 
 def test_the_cells_with_the_most_latency_have_their_median_run_over_time():
@@ -195,14 +195,14 @@ def test_the_cells_with_the_most_latency_have_their_median_run_over_time():
     intervals = synthetic.intervals_of(m.runs, m.study)
     rtts = {"rtt_p50_us": 1000 * intervals["t_s"], "rtt_p99_us": 9000.0}
     with_rtts = replace(m, samples=SamplesInMemory(intervals.assign(**rtts)))
-    (gallery,) = pages.charts_of(LATENCY, with_rtts).values()
+    (gallery,) = view_pages.charts_of(LATENCY, with_rtts).values()
     over_time = gallery.charts[2:]
-    assert len(over_time) == pages.MOST_OVER_TIME
+    assert len(over_time) == view_pages.MOST_OVER_TIME
     median = m.runs.loc[m.runs["round"] == m.runs["round"].median(), "run_id"]
     assert all(any(f" {run_id} " in chart.alt for run_id in median) for chart in over_time)
     assert all("99 % 9.00 ms; median" in chart.alt for chart in over_time)
     without = replace(m, samples=SamplesInMemory(intervals))
-    assert [len(part.charts) for part in pages.charts_of(LATENCY, without).values()] == [2]
+    assert [len(part.charts) for part in view_pages.charts_of(LATENCY, without).values()] == [2]
 
 
 def costs(dear: str, added_ms: dict[str, float], drift_ms: float = 0.0) -> Measured:
@@ -223,7 +223,7 @@ def test_a_step_that_gains_goodput_and_costs_latency_is_a_finding_with_both_inte
     (said,) = trade_offs(m)
     step = "The step of tuning from Kernel Tuning to Driver Tuning gains goodput, ×2.00 (2.00 to 2"
     assert said.startswith(step) and re.search(r"costs 25\.5 ± 0\.\d+ ms of latency under", said)
-    assert said in headline(m) and said in pages._latency(m)[0].body
+    assert said in headline(m) and said in view_pages._latency(m)[0].body
 
 
 def test_the_step_is_named_in_the_direction_that_gains():

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from netlab.analysis.cells import Cells
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
-from netlab.charts.drawing import HOLLOW_COLOUR
+from netlab.charts.looks import HOLLOW_COLOUR
 from netlab.errors import BadInput
 
 

@@ -17,6 +17,7 @@ import netlab
 from netlab import study as studies
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
+from netlab.report import publishing
 from netlab.report import site as publish
 from netlab.results.frames import frame_of
 from netlab.study.frozen import freeze
@@ -134,7 +135,7 @@ def test_a_report_against_other_results_executes_the_comparison_with_both(stores
     measured = publish.load_measured(stores / "b")
 
     def parameters(against):
-        wanted = publish._wanted(measured, tmp_path / "study.yml", against, ())
+        wanted = publishing._wanted(measured, tmp_path / "study.yml", against, ())
         return {source.stem: parameters for source, parameters in wanted.items()}
 
     sides = {"a": str(stores / "a"), "b": str(stores / "b")}

@@ -21,15 +21,15 @@ import netlab
 from netlab import study
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
-from netlab.report import site as publish
-from netlab.report.gate import recorded_by
+from netlab.report import publishing
+from netlab.report.how_to_read import recorded_by
 from netlab.results import campaign_files
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.parquet import read
 from netlab.results.store import Store
 from netlab.study.frozen import freeze
 
-DATA_ONLY = publish.ReportRequest(data_only=True)
+DATA_ONLY = publishing.ReportRequest(data_only=True)
 
 LATER = "20260105T110000Z"
 
@@ -161,7 +161,7 @@ def test_a_report_while_its_campaign_writes_is_of_complete_rows_and_loses_none(m
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        made = publish.publish(measured, home / "site", request=DATA_ONLY)
+        made = publishing.publish(measured, home / "site", request=DATA_ONLY)
     finally:
         over.set()
         writer.join()
@@ -177,7 +177,7 @@ def test_a_report_while_its_campaign_writes_is_of_complete_rows_and_loses_none(m
 def test_a_campaign_that_begins_while_a_report_is_made_is_not_part_of_it(measured, home):
     before, written = rows_of(netlab.Results(measured).runs), set()
     visits = campaign(measured, written)
-    publish.publish(measured, home / "site", lambda *_: next(visits), DATA_ONLY)
+    publishing.publish(measured, home / "site", lambda *_: next(visits), DATA_ONLY)
     assert written and campaign_files.latest(measured) == LATER
     assert site_rows(home / "site") == before
     text = text_of(home / "site")

@@ -9,7 +9,7 @@ from refusals import refused
 from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import from_frames
 from netlab.errors import NetlabError
-from netlab.report.tables import provenance
+from netlab.report.provenance_tables import provenance
 
 FACTS = {"kernel": "6.12.0", "cpu_model": "Some CPU", "cpus": 2, "nic_firmware": None}
 

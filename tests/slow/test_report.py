@@ -25,9 +25,10 @@ from netlab.cli.reporting import publish_site
 from netlab.errors import BadInput, NetlabError
 from netlab.files.paths import study_file
 from netlab.report import render, tables
-from netlab.report.export import write_downloads
-from netlab.report.page import Credit, replacing, study_of_site
+from netlab.report.downloads import write_downloads
+from netlab.report.page import Credit
 from netlab.report.site import ExecutedNotebook, SiteContent, build_site
+from netlab.report.site_directory import replacing, study_of_site
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.flags import meaning_of, remedy_of
 from netlab.results.parquet import read

@@ -18,17 +18,18 @@ import synthetic
 from nbformat import v4
 
 from netlab.analysis.measured import load_measured
-from netlab.charts import cells, measured
+from netlab.charts import group_panels, measured
 from netlab.charts.chart import show
 from netlab.files import paths
 from netlab.files.user_cache import KEPT_DAYS, key_of
+from netlab.report import active_cache, site
 from netlab.report import cache as caches
-from netlab.report import site
-from netlab.report.cache import NOTHING_KEPT, Cache, of_one, program, user_cache, using
+from netlab.report.active_cache import of_one, using
+from netlab.report.cache import NOTHING_KEPT, Cache, program, user_cache
 from netlab.report.front import panel
 from netlab.report.page import Credit
 from netlab.report.pages import measured_pages
-from netlab.report.site import Executions, ReportRequest, publish
+from netlab.report.publishing import Executions, ReportRequest, publish
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.parquet import read, write_atomically
 from netlab.study.frozen import freeze
@@ -213,8 +214,8 @@ def test_a_chart_of_one_group_needs_no_result_of_another(tmp_path):
     m = load_measured(tmp_path / "store")
     for group in m.groups:
         for draw, frame in (
-            *((measured.panels, m.cells), (cells.ceiling, m.cells)),
-            (cells.repeat_panels, m.runs),
+            *((measured.panels, m.cells), (group_panels.ceiling, m.cells)),
+            (group_panels.repeat_panels, m.runs),
         ):
             whole = show(draw(frame, group, study=study))
             assert show(draw(of_one(frame, group), group, study=study)) == whole, group
@@ -316,6 +317,6 @@ def test_frames_that_differ_anywhere_have_other_digests():
               frame.set_index("b"), frame.replace("x", "y"), frame.astype({"b": "string"}),
               frame.head(1), frame["a"], frame["a"].tolist(), None, "a", b"a", 1, True,
               1.0]  # fmt: skip
-    keys = [key_of(*caches._parts(one)) for one in others]
+    keys = [key_of(*active_cache._parts(one)) for one in others]
     assert len(set(keys)) == len(keys)
-    assert key_of(*caches._parts(frame.copy())) == keys[0]
+    assert key_of(*active_cache._parts(frame.copy())) == keys[0]

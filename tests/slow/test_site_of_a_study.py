@@ -16,7 +16,7 @@ from nbformat import v4
 
 from netlab.analysis import cell_texts
 from netlab.analysis.measured import load_measured
-from netlab.report.render import single_file
+from netlab.report.one_file import single_file
 from netlab.report.site import ExecutedNotebook, SiteContent, build_site
 from netlab.study.frozen import freeze
 

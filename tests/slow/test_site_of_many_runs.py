@@ -10,7 +10,7 @@ import pytest
 from large_store import Size
 
 from netlab.analysis.measured import load_measured
-from netlab.charts.cells import MOST_DOTS
+from netlab.charts.cell_rows import MOST_DOTS
 from netlab.charts.chart import show
 from netlab.charts.measured import drift
 from netlab.report.explore import explore

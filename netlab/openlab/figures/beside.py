@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from netlab.analysis.any_factors import unit_of
-from netlab.charts import drawing
+from netlab.charts import axis_bounds, line_labels, looks
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.forest import RATIO, Reach, forest, reach_of
 from netlab.openlab.figures.printed import TUNINGS, stream_ticks
@@ -36,13 +36,13 @@ def beside(cells: pd.DataFrame) -> Gallery:
     return Gallery.of(*(_pair(part, t) for part, t in pairs if (part["tuning"] == t).any()))
 
 
-@drawing.theme()
+@looks.theme()
 def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
     part = whole[whole["tuning"] == tuning].sort_values("streams")
     group, table = part.iloc[0]["group"], part.iloc[0]["table"]
     whose = f"{group}, {TUNING_WORDS[tuning]}"
     fig, axes = plt.subplots(1, 2, sharey=True, figsize=PAIR_SIZE_IN)
-    styles, words = drawing.mtu_styles(whole["mtu_B"]), []
+    styles, words = looks.mtu_styles(whole["mtu_B"]), []
     means = max(whole["now_percent"].max(), whole["then_percent"].max(), 100.0)
     highest = min(whole["now_percent_high"].fillna(0).max(), CLIP_ABOVE_MEAN * means)
     for ax, (side, title) in zip(axes, SIDES.items(), strict=True):
@@ -52,16 +52,18 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
             if side == "then":
                 ends = (then * (1 - FLUCTUATION), then * (1 + FLUCTUATION))
             style: dict[str, Any] = {"style": styles[mtu_B], "ceiling": 100.0}
-            drawing.line_with_bars(ax, line["streams"], values, ends, label=f"{mtu_B} B", **style)
+            axis_bounds.line_with_bars(
+                ax, line["streams"], values, ends, label=f"{mtu_B} B", **style
+            )
             listed = zip(values, line["streams"], strict=True)
             words.append(f"{title}, {mtu_B} B: {', '.join(f'{v:.0f} with {n}' for v, n in listed)}")
-        drawing.ceiling_line(ax, 100.0, "ceiling", written=side == "then")
+        axis_bounds.ceiling_line(ax, 100.0, "ceiling", written=side == "then")
         stream_ticks(ax, part["streams"], 1.05)
         ax.set(title=title, xlabel="Streams", ylim=(0, HEADROOM * max(means, highest)))
     axes[0].set_ylabel("goodput, % of ceiling")
     fig.suptitle(f"Table {table}: {whose}", x=0.02, ha="left", fontweight="bold", fontsize=10)
     for ax in axes:
-        drawing.label_lines(ax, laid_out=ax is not axes[0])
+        line_labels.label_lines(ax, laid_out=ax is not axes[0])
     ceilings = (part.iloc[0]["then_ceiling_MBps"], part["now_ceiling_MBps"].median())
     limits = f"{ceilings[0]:.0f} MB/s in 2003, {ceilings[1]:.0f} MB/s measured"
     alt = (
@@ -111,7 +113,7 @@ def ratio_forest(
     """Draw the published and the measured ratio of each row with their intervals."""
     return forest(
         _marks(rows, band, names),
-        {label: drawing.side_style(side) for side, label in SIDES.items()},
+        {label: looks.side_style(side) for side, label in SIDES.items()},
         f"ratio of {of}, by row on a logarithmic axis; a grey band marks no change",
         title=title,
         quantity="Ratio after / before",

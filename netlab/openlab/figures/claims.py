@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.charts import drawing
+from netlab.charts import line_labels, looks
 from netlab.charts.chart import describe
 from netlab.openlab.figures.style import CLEAR, name_rows
 from netlab.openlab.published.claims import DOCUMENTS
@@ -14,21 +14,21 @@ from netlab.openlab.published.claims.claim import Verdict
 from netlab.openlab.published.claims.tables import counts_of
 
 COLOURS = {
-    Verdict.HOLDS: drawing.OTHERS[4],
-    Verdict.ROUNDS: drawing.OTHERS[2],
-    Verdict.CONTRADICTED: drawing.OTHERS[1],
-    Verdict.NOT_CHECKABLE: drawing.COUNT_COLOUR,
+    Verdict.HOLDS: looks.OTHERS[4],
+    Verdict.ROUNDS: looks.OTHERS[2],
+    Verdict.CONTRADICTED: looks.OTHERS[1],
+    Verdict.NOT_CHECKABLE: looks.COUNT_COLOUR,
 }
 HATCHES = {Verdict.ROUNDS: "//", Verdict.CONTRADICTED: "xx"}
 LEAST_LABELLED = 2
 """Counts from this one on are written on their part of the bar."""
 
 
-@drawing.theme()
+@looks.theme()
 def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the number of claims by verdict, a bar a document."""
     counts = counts_of(found)
-    ax = ax or drawing.new_axes((6.4, 3.2))
+    ax = ax or looks.new_axes((6.4, 3.2))
     rows = np.arange(len(counts))
     left = np.zeros(len(counts))
     for verdict, colour in COLOURS.items():
@@ -42,7 +42,7 @@ def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.grid(axis="x", visible=True)
     ax.set(xlabel="claims", title="Claims by verdict")
-    drawing.legend_below(ax, ncols=len(COLOURS))
+    line_labels.legend_below(ax, ncols=len(COLOURS))
     words = "; ".join(
         f"{DOCUMENTS[name]}: " + ", ".join(f"{n} {verdict}" for verdict, n in row.items())
         for name, row in counts.iterrows()

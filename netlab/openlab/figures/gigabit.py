@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from netlab.charts import drawing
+from netlab.charts import line_labels, looks
 from netlab.charts.chart import describe
 from netlab.openlab import published
 from netlab.openlab.figures.style import CLEAR, LIMIT, name_rows
@@ -16,22 +16,22 @@ _PCI_LIMITS = {
 }
 
 
-@drawing.theme()
+@looks.theme()
 def before_and_after(*, ax: Axes | None = None) -> Axes:
     """Draw goodput before and after tuning, with the limits of bus and link."""
     wide = published.load("gigabit-tuning").pivot(
         index="document", columns="phase", values="rate_Mbps"
     )
     limits = ceilings().set_index("name")["ceiling_Mbps"]
-    ax = ax or drawing.new_axes((drawing.CHART_SIZE_IN[0], 3.1))
+    ax = ax or looks.new_axes((looks.CHART_SIZE_IN[0], 3.1))
     top = len(TITLE_OF_DOCUMENT) - 1
     rows = {document: top - i for i, document in enumerate(TITLE_OF_DOCUMENT)}
     for document, row in rows.items():
         before, after = wide.loc[document, "before"], wide.loc[document, "after"]
-        arrow = {"arrowstyle": "->", "color": drawing.COUNT_COLOUR, "shrinkA": 7, "shrinkB": 7}
+        arrow = {"arrowstyle": "->", "color": looks.COUNT_COLOUR, "shrinkA": 7, "shrinkB": 7}
         ax.annotate("", (after, row), (before, row), arrowprops=arrow)
         for i, (phase, value) in enumerate((("before", before), ("after", after))):
-            style = drawing.other_style(i) | {"linestyle": "none", "markersize": 9}
+            style = looks.other_style(i) | {"linestyle": "none", "markersize": 9}
             ax.plot(value, row, label=phase if row == top else f"_{phase}", **style)
             ax.annotate(f"{value:g}", (value, row), xytext=(0, 9), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip
@@ -42,11 +42,11 @@ def before_and_after(*, ax: Axes | None = None) -> Axes:
     for name, words in _PCI_LIMITS.items():
         ax.axvline(limits[name], zorder=0, **LIMIT)
         ax.text(limits[name], top + 0.55, f"{words}: {limits[name]:.0f}", fontsize=8.5,
-                va="bottom", ha="center", color=drawing.CEILING_COLOUR)  # fmt: skip
+                va="bottom", ha="center", color=looks.CEILING_COLOUR)  # fmt: skip
     names = ["\n".join(TITLE_OF_DOCUMENT[d].rsplit(", ", 1)) for d in rows]
     name_rows(ax, list(rows.values()), names)
     ax.set(xlabel="goodput, Mb/s", xlim=(0, 1200), ylim=(-0.6, top + 0.5))
-    drawing.legend_below(ax, ncols=2)
+    line_labels.legend_below(ax, ncols=2)
     values = "; ".join(
         f"{TITLE_OF_DOCUMENT[d]}: {wide.loc[d, 'before']:g} to {wide.loc[d, 'after']:g}"
         for d in rows

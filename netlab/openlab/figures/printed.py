@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from netlab import bus
-from netlab.charts import drawing
+from netlab.charts import line_labels, looks
 from netlab.charts.chart import Gallery, describe
 from netlab.errors import require
 from netlab.openlab import published
@@ -37,14 +37,14 @@ MISSING_CHARTS = tuple(
 )
 
 
-@drawing.theme()
+@looks.theme()
 def throughput_by_streams(table: int, tuning: str, *, ax: Axes | None = None) -> Axes:
     """Draw one chart of chapter 4: throughput over streams, one line per MTU."""
     require((table, tuning), PRINTED_CHARTS + MISSING_CHARTS, key="chart", code="E-CHARTS-005")
     whole = published.load("openlab-2003").query("table == @table")
     frame = whole.query("tuning == @tuning")
     hosts = HOSTS_OF_TABLE[table]
-    ax = ax or drawing.new_axes(drawing.SMALL_CHART_SIZE_IN)
+    ax = ax or looks.new_axes(looks.SMALL_CHART_SIZE_IN)
     ax.set(
         title=f"{hosts},\n{TUNING_WORDS[tuning]}",
         xlabel="Streams" + (" in each direction" if "↔" in hosts else ""),
@@ -59,22 +59,22 @@ def chapter_4(which: Iterable[tuple[int, str]]) -> Gallery:
     return Gallery.of(*(throughput_by_streams(*each) for each in which))
 
 
-@drawing.theme()
+@looks.theme()
 def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
     """Draw the best cell of every table and tuning, in per cent of PCI-X, with the goal."""
     frame = published.load("openlab-2003")
     best = frame.groupby(["table", "tuning"])["percent_of_bus"].max().unstack()[list(TUNINGS)]
     names = [f"Table {number}: {hosts}" for number, hosts in HOSTS_OF_TABLE.items()]
-    ax = ax or drawing.new_axes(drawing.CHART_SIZE_IN)
+    ax = ax or looks.new_axes(looks.CHART_SIZE_IN)
     rows = list(range(len(best)))[::-1]
     for i, tuning in enumerate(TUNINGS):
-        style = drawing.second_style(i) | {"linestyle": "none", "markersize": 8}
+        style = looks.second_style(i) | {"linestyle": "none", "markersize": 8}
         # Some bests are equal: a step down for each tuning keeps all markers visible.
         ax.plot(best[tuning], [row + 0.25 * (1 - i) for row in rows], label=TUNING_WORDS[tuning],
                 **style)  # fmt: skip
     ax.axvline(GOAL_PERCENT, **LIMIT)
     ax.text(GOAL_PERCENT - 1, rows[-1] - 0.55, f"goal, {GOAL_PERCENT} %", ha="right", va="center",
-            fontsize=9, color=drawing.CEILING_COLOUR)  # fmt: skip
+            fontsize=9, color=looks.CEILING_COLOUR)  # fmt: skip
     ax.set(
         title="Best cell of each table and tuning",
         xlabel="Throughput, % of the slower host's PCI-X bandwidth",
@@ -83,7 +83,7 @@ def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
     )
     name_rows(ax, rows, names)
     ax.grid(axis="x", visible=True)
-    drawing.legend_below(ax, ncols=len(TUNINGS))
+    line_labels.legend_below(ax, ncols=len(TUNINGS))
     words = ", ".join(TUNING_WORDS.values())
     values = "; ".join(
         f"table {table} {', '.join(f'{row[t]:.0f}' for t in TUNINGS)}"
@@ -99,13 +99,13 @@ def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
 PRELIMINARY_VALUES = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream"}
 
 
-@drawing.theme()
+@looks.theme()
 def preliminary_set(tuning: str, value: str = "throughput_MBps", *, ax: Axes | None = None) -> Axes:
     """Draw one set of the notes over streams, one line per MTU."""
     require(value, PRELIMINARY_VALUES, key="value", code="E-CHARTS-006")
     frame = published.load("openlab-2003-preliminary")
     part = frame[frame["tuning"] == tuning]
-    ax = ax or drawing.new_axes(drawing.SMALL_CHART_SIZE_IN)
+    ax = ax or looks.new_axes(looks.SMALL_CHART_SIZE_IN)
     ax.set(
         title="\n".join([*textwrap.wrap(TITLE_OF_SET[tuning], 30), ""][:2]),  # beside the others
         xlabel="Streams",
@@ -124,7 +124,7 @@ def _misprint(ax: Axes, tuning: str) -> str:
     wrong = misprints()
     for row in wrong[wrong["tuning"] == tuning].itertuples():
         ax.plot(row.streams, row.streams_times_MBps, marker="*", markersize=11,
-                color=drawing.OTHERS[0], label="_misprint", linestyle="none")  # fmt: skip
+                color=looks.OTHERS[0], label="_misprint", linestyle="none")  # fmt: skip
         ax.annotate(
             f"{row.streams} × {row.per_stream_MBps:g}", (row.streams, row.streams_times_MBps),
             xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9,
@@ -141,18 +141,18 @@ def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
     return Gallery.of(*(preliminary_set(tuning, value) for tuning in TUNINGS))
 
 
-@drawing.theme()
+@looks.theme()
 def burst_efficiency(*, ax: Axes | None = None) -> Axes:
     """Draw the share of PCI-X that carries data over the burst size, modelled by `netlab.bus`."""
     sizes = list(bus.MMRBC_BYTES)
-    ax = ax or drawing.new_axes(drawing.CHART_SIZE_IN)
+    ax = ax or looks.new_axes(looks.CHART_SIZE_IN)
     ends = []
     for i, latency in enumerate((0, 50, 100)):
         values = [100 * bus.pci_x_efficiency(size, latency_clocks=latency) for size in sizes]
-        ax.plot(sizes, values, label=f"{latency} idle clocks", **drawing.other_style(i))
+        ax.plot(sizes, values, label=f"{latency} idle clocks", **looks.other_style(i))
         ends.append(f"{latency} idle clocks {values[0]:.0f} to {values[-1]:.0f}")
     ax.axhline(GOAL_PERCENT, **LIMIT)
-    ax.text(sizes[0], GOAL_PERCENT - 2, f"goal, {GOAL_PERCENT} %", color=drawing.CEILING_COLOUR,
+    ax.text(sizes[0], GOAL_PERCENT - 2, f"goal, {GOAL_PERCENT} %", color=looks.CEILING_COLOUR,
             fontsize=9, va="top")  # fmt: skip
     ax.set_xscale("log", base=2)
     ax.set_xticks(sizes, [str(size) for size in sizes])
@@ -162,18 +162,18 @@ def burst_efficiency(*, ax: Axes | None = None) -> Axes:
         ylabel="Data clocks, % of all clocks",
         ylim=(0, 103),
     )
-    drawing.label_lines(ax)
+    line_labels.label_lines(ax)
     alt = "Modelled PCI-X efficiency in per cent from MMRBC 512 to 4096 bytes: "
     return describe(ax, alt + "; ".join(ends))
 
 
 def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
-    for mtu_B, style in drawing.mtu_styles(frame["mtu_B"]).items():
+    for mtu_B, style in looks.mtu_styles(frame["mtu_B"]).items():
         line = frame[frame["mtu_B"] == mtu_B].sort_values("streams")
         ax.plot(line["streams"].astype(float), line[value], label=f"{mtu_B} B", **style)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     stream_ticks(ax, frame["streams"], 1.02)
-    drawing.label_lines(ax)
+    line_labels.label_lines(ax)
 
 
 def stream_ticks(ax: Axes, streams: pd.Series, room: float) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from netlab.charts import drawing
+from netlab.charts import looks
 
 LIMIT: dict[str, Any] = {
-    "color": drawing.CEILING_COLOUR,
-    "linestyle": drawing.DASHES[1],
+    "color": looks.CEILING_COLOUR,
+    "linestyle": looks.DASHES[1],
     "linewidth": 1.2,
 }
 """Line of a goal or a limit."""

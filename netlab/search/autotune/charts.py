@@ -10,11 +10,8 @@ import pandas as pd
 
 from netlab.charts import forest
 from netlab.charts.chart import Panels, describe
-from netlab.charts.drawing import (
-    OTHERS,
-    theme,
-)
-from netlab.charts.experiments import _legend_of
+from netlab.charts.legends import legend_of
+from netlab.charts.looks import OTHERS, theme
 from netlab.errors import check
 
 FATES: forest.Styles = {
@@ -41,7 +38,7 @@ def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
         ax.set_title(title)
         ax.tick_params(axis="y", labelsize=8)
     axes[-1, 0].set_xlabel("worse than the best of its race, %")
-    _legend_of(fig, FATES)
+    legend_of(fig, FATES)
     if caption:
         fig.suptitle(textwrap.fill(caption, 100), fontsize=9.5, ha="left", x=0.01)
     return Panels(describe(fig, search_alt(search), caption), axes)

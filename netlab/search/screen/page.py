@@ -13,13 +13,15 @@ from markupsafe import Markup
 
 from netlab.analysis.effects import NO_INTERVAL
 from netlab.charts.chart import show
-from netlab.charts.forest import Axes, knob_forest
+from netlab.charts.comparisons import knob_forest
+from netlab.charts.forest import Axes
 from netlab.errors import NetlabError
 from netlab.files.tables import Table
 from netlab.files.yaml_file import yaml_text
 from netlab.report.compare import interval, percent
-from netlab.report.page import Page, Section, as_html, page_of
+from netlab.report.page import Page, Section, page_of
 from netlab.report.tables import Sentence, Tables
+from netlab.report.templating import as_html
 from netlab.results import campaign_files
 from netlab.results.conditions import Difference, apart, listed
 from netlab.search.screen import record as screened

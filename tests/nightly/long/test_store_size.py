@@ -16,7 +16,7 @@ CAMPAIGNS = (50, 500)
 LIST = "from netlab.results.campaign_list import summaries; summaries(directory)"
 REPORT = (
     "from netlab.report.cache import NOTHING_KEPT; "
-    "from netlab.report.site import publish; "
+    "from netlab.report.publishing import publish; "
     "publish(directory, directory.with_name(directory.name + '-site'), cache=NOTHING_KEPT)"
 )
 STEPS = {

@@ -32,7 +32,7 @@ from netlab.errors import BadInput
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.paths import notebook, own_file
 from netlab.files.yaml_file import read_yaml
-from netlab.report.site import last_visit
+from netlab.report.publishing import last_visit
 from netlab.results.store import Store
 from netlab.study import load
 from netlab.study.frozen import freeze

@@ -17,8 +17,8 @@ from netlab.analysis.measured import from_frames
 from netlab.bundle.publish import published, write_index
 from netlab.cli import main
 from netlab.errors import BadInput
-from netlab.report.page import MARKER
 from netlab.report.site import SiteContent, build_site
+from netlab.report.site_directory import MARKER
 
 
 @pytest.fixture(scope="module")

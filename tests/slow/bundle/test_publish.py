@@ -17,8 +17,9 @@ from netlab.errors import NetlabError
 from netlab.face.results import Results
 from netlab.files import paths
 from netlab.notebooks.kernel import Kernel
+from netlab.report import publishing
 from netlab.report import site as publish
-from netlab.report.site import Executions
+from netlab.report.publishing import Executions
 from netlab.study import load
 from netlab.study.frozen import freeze
 
@@ -33,18 +34,18 @@ def foreign(tmp_path):
 
 
 def wanted(measured, named=()):
-    return publish._wanted(measured, measured.results / "study.yml", "", named)
+    return publishing._wanted(measured, measured.results / "study.yml", "", named)
 
 
 def test_a_study_without_2003_has_no_page_of_2003(foreign, tmp_path):
-    assert publish.report_of(foreign.study) is None
+    assert publishing.report_of(foreign.study) is None
     assert [source.name for source in wanted(foreign)] == ["03-openlab-measured.ipynb"]
 
 
 def test_results_from_before_a_study_could_name_notebooks_take_those_of_its_file():
     study = load(paths.study_file("openlab-2003"), quick=True)
     before = study.model_copy(update={"report": None})
-    assert publish.report_of(before) == study.report
+    assert publishing.report_of(before) == study.report
 
 
 def test_a_notebook_gets_the_parameters_that_it_has(foreign, tmp_path):
@@ -66,7 +67,7 @@ def notebook(path, *sources):
 @pytest.fixture
 def job(tmp_path, monkeypatch):
     """Makes a job of some cells, whose last prints; kernels of jobs import no chart."""
-    monkeypatch.setattr(publish, "PREPARE", "")
+    monkeypatch.setattr(publishing, "PREPARE", "")
 
     def make(name, *sources):
         source = notebook(tmp_path / f"{name}.ipynb", "level = 0", *sources)

@@ -11,7 +11,7 @@ from netlab.analysis.measured import from_frames
 from netlab.longpath import tables
 from netlab.longpath.report import REPORT
 from netlab.report.pages import measured_pages
-from netlab.report.site import FACTORS, measured_notebooks
+from netlab.report.publishing import FACTORS, measured_notebooks
 
 
 def test_the_paths_are_those_of_the_study_whose_short_form_says_that_it_is_short(lp):

@@ -9,7 +9,7 @@ from synthetic import measured
 from netlab.openlab import own_table, published_beside, sentences
 from netlab.openlab import then_and_now as tn
 from netlab.openlab.report import BESIDE_A_TABLE
-from netlab.report.site import measured_notebooks
+from netlab.report.publishing import measured_notebooks
 from netlab.study import Study
 
 THEN_MBPS = {(1500, 1024): 200.0, (1500, 65536): 300.0, (9000, 1024): 240.0, (9000, 65536): 360.0}

@@ -10,7 +10,7 @@ import synthetic
 from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 
 from netlab.analysis.measured import load_measured
-from netlab.report.pages import calibration_pages
+from netlab.report.calibration_pages import calibration_pages
 from netlab.report.site import SiteContent, build_site
 from netlab.study.frozen import freeze
 

@@ -1,4 +1,4 @@
-"""Charts of a search, of a benchmark, of a calibration and of a fleet."""
+"""Charts of a calibration: deviations over their bound."""
 
 from __future__ import annotations
 
@@ -6,25 +6,9 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from netlab.charts import forest
-from netlab.charts.drawing import (
-    mtu_styles,
-    other_style,
-)
-
-# Chart of a search: loss of each candidate against the best of its race, and its outcome.
-
-
-def _legend_of(fig: Figure, styles: forest.Styles) -> None:
-    looks = ({k: style[k] for k in ("color", "marker")} for style in styles.values())
-    handles = [Line2D([], [], linestyle="", **look) for look in looks]
-    fig.legend(handles, list(styles), loc="outside lower center", ncols=len(styles))
-
-
-# Charts of a calibration: deviations over their bound.
+from netlab.charts.looks import mtu_styles, other_style
 
 CAPTION = (
     "Dots: medians of all runs; lines: least to greatest; grey: the bound of each row. "
