@@ -62,10 +62,10 @@ def test_a_wing_of_another_package_reads_a_file_and_adds_a_page(tmp_path):
     code = (
         "import netlab\n"
         "from netlab.analysis.measured import load_measured\n"
-        "from netlab.report.pages import measured_pages\n"
+        "from netlab.report.pages import study_pages\n"
         f"m = load_measured({str(home / 'results' / 'mine')!r})\n"
         "print(m.runs['goodput_MBps'].tolist())\n"
-        "print([(p.file, '1170.0' in p.body) for p in measured_pages(m) if 'tcpkali' in p.file])\n"
+        "print([(p.file, '1170.0' in p.body) for p in study_pages(m) if 'tcpkali' in p.file])\n"
     )
     argv = [sys.executable, "-c", code]
     shown = subprocess.run(argv, capture_output=True, text=True, env=env, cwd=home)

@@ -12,19 +12,10 @@ from netlab.analysis import any_factors, cell_texts, printed
 from netlab.analysis.cell_precision import nominal_level
 from netlab.analysis.cells import CELL_KEYS, usable, valid
 from netlab.analysis.compare import bonferroni, compare_pairs
-from netlab.analysis.effects import (
-    CANNOT_TELL,
-    COMMON_ROUNDS,
-    FASTER,
-    NO_INTERVAL,
-    SLOWER,
-    STEP,
-    Ratio,
-    steps,
-)
+from netlab.analysis.effects import CANNOT_TELL, FASTER, NO_INTERVAL, SLOWER, STEP, Ratio, steps
 from netlab.analysis.findings import DOES_NOT_HOLD, HELD, HOLDS, MIXED
 from netlab.analysis.host_facts import machines
-from netlab.analysis.intervals import Interval
+from netlab.analysis.intervals import LEAST_ROUNDS, Interval
 from netlab.analysis.mean_ratios import mean_difference, mean_ratio, without_rounds
 from netlab.analysis.measured import Measured, computed_once, published_values
 from netlab.analysis.own_report import own_report
@@ -330,7 +321,7 @@ def step_effects(m: Measured) -> pd.DataFrame:
     effects: list[tuple] = []
     for key, of_step in found.items():
         words = [next(verdicts) for _ in of_step]
-        bounded = [sides for sides in of_step if min(map(len, sides)) >= COMMON_ROUNDS]
+        bounded = [sides for sides in of_step if min(map(len, sides)) >= LEAST_ROUNDS]
         mean = mean_ratio(
             [tuple(side["steady_MBps"] for side in sides) for sides in bounded or of_step],
             bonferroni(level, len(found)),

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from netlab.analysis.intervals import LEAST, log_interval
+from netlab.analysis.intervals import LEAST_ROUNDS, log_interval
 from netlab.analysis.t_distribution import t_quantile
 from netlab.study import Study
 from netlab.study.precision import Precision
@@ -47,17 +47,17 @@ def precise(values: np.ndarray, precision: Precision, level: float) -> bool:
 def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> float:
     """Rounds after which the interval would be as narrow as asked, with the spread seen so far."""
     values = np.asarray(values, dtype=float)
-    if len(values) < LEAST or np.any(values <= 0):
+    if len(values) < LEAST_ROUNDS or np.any(values <= 0):
         return math.nan
     sd = float(np.log(values).std(ddof=1))
     # half the width of an interval on logarithms, in per cent of the mean, is 100 sinh(half)
     asked = math.asinh(target_percent / 100)
     enough = np.flatnonzero(_standard_errors(level) * sd <= asked)
-    return float(LEAST + enough[0]) if len(enough) else math.inf
+    return float(LEAST_ROUNDS + enough[0]) if len(enough) else math.inf
 
 
 @cache
 def _standard_errors(level: float) -> np.ndarray:
-    """Half width of an interval for a standard deviation of 1, from :data:`LEAST` rounds on."""
-    rounds = np.arange(LEAST, MOST_ROUNDS)
+    """Half width of an interval for a standard deviation of 1, from :data:`LEAST_ROUNDS` on."""
+    rounds = np.arange(LEAST_ROUNDS, MOST_ROUNDS)
     return t_quantile(rounds - 1, 0.5 + level / 2) / np.sqrt(rounds)

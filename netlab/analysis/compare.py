@@ -19,7 +19,6 @@ from netlab.analysis.cell_precision import half_width_percent
 from netlab.analysis.cells import CELL_KEYS, LEVELS, flags_in, usable
 from netlab.analysis.effects import (
     CANNOT_TELL,
-    COMMON_ROUNDS,
     FASTER,
     NO_INTERVAL,
     SLOWER,
@@ -30,6 +29,7 @@ from netlab.analysis.effects import (
     ratio,
 )
 from netlab.analysis.effects import SAME as SAME
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.t_distribution import t_quantile
 from netlab.errors import NetlabError, check
 from netlab.results.flags import counted_flags
@@ -350,8 +350,8 @@ def compare_pairs(
         goodputs, (n_a, n_b) = [values.to_numpy() for values in pair], map(len, pair)
         halves = [half_width_percent(g, one.level) for g, one in zip(goodputs, sides, strict=True)]
         means = [math.exp(float(np.log(values).mean())) for values in goodputs]
-        few = f"{n_a} and {n_b} valid runs, {COMMON_ROUNDS} of each are needed"
-        few = "" if min(n_a, n_b) >= COMMON_ROUNDS else few
+        few = f"{n_a} and {n_b} valid runs, {LEAST_ROUNDS} of each are needed"
+        few = "" if min(n_a, n_b) >= LEAST_ROUNDS else few
         ends = (math.nan, math.nan) if few else (both.low, both.high)
         reason = few or _imprecise(halves, sides, ("A", name))
         word = decide(both, p_holm, 1 - level, same_within_percent)
@@ -411,7 +411,7 @@ def _measured(
 
 def _compared(before: pd.Series, after: pd.Series, level: float) -> tuple[Ratio, bool]:
     """Ratio of two cells, and whether it is within rounds."""
-    if len(set(before.index) & set(after.index)) >= COMMON_ROUNDS:
+    if len(set(before.index) & set(after.index)) >= LEAST_ROUNDS:
         return paired_ratio(before, after, level), True
     return ratio(before.to_numpy(), after.to_numpy(), level), False
 
@@ -472,7 +472,7 @@ def _overall(pairs: list[tuple[pd.Series, pd.Series]], level: float) -> Ratio:
         means.append(float(np.mean([np.log(cell.to_numpy()).mean() for cell in side])))
         rounds.append(_by_round(side))
     whole = math.exp(means[1] - means[0])
-    if min(map(len, rounds)) < COMMON_ROUNDS:
+    if min(map(len, rounds)) < LEAST_ROUNDS:
         return Ratio(whole, math.nan, math.nan)
     overall, _ = _compared(rounds[0], rounds[1], level)
     # rounds that only some cells have move the centre, not the spread between rounds

@@ -12,7 +12,7 @@ import pandas as pd
 
 from netlab.analysis import any_factors, t_distribution
 from netlab.analysis.cells import LEVELS, usable
-from netlab.analysis.intervals import LEAST
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.errors import BadInput, require
 from netlab.study.factors import level_text
 
@@ -22,9 +22,6 @@ the two ends of a path as senders; both over the same path."""
 
 STEP = ("factor", "from_level", "to_level")
 EFFECT_COLUMNS = (*STEP, "group", *LEVELS, "ratio", "low", "high", "n_from", "n_to")
-
-COMMON_ROUNDS = LEAST
-"""Fewest common rounds from which a ratio takes its interval."""
 
 FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
 NO_INTERVAL = "no interval"
@@ -112,9 +109,9 @@ def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) 
 
 def p_of_ratio(before: pd.Series, after: pd.Series) -> float:
     """Two-sided p-value of a ratio of 1, of the test that a comparison's interval belongs to."""
-    if min(len(before), len(after)) < COMMON_ROUNDS:
+    if min(len(before), len(after)) < LEAST_ROUNDS:
         return math.nan
-    if len(set(before.index) & set(after.index)) >= COMMON_ROUNDS:
+    if len(set(before.index) & set(after.index)) >= LEAST_ROUNDS:
         return p_value(*_paired(within_rounds(before, after).to_numpy()))
     return p_value(*_welch(*(np.log(values.to_numpy(dtype=float)) for values in (before, after))))
 
@@ -141,7 +138,7 @@ def effects(
     for named, *sides in steps(runs, factor, levels):
         before, after = (side["goodput_MBps"] for side in sides)
         ratio = paired_ratio(before, after, confidence)
-        few = min(len(before), len(after)) < COMMON_ROUNDS
+        few = min(len(before), len(after)) < LEAST_ROUNDS
         low, high = (math.nan, math.nan) if few else (ratio.low, ratio.high)
         ends = {"ratio": ratio.ratio, "low": low, "high": high}
         rows.append(named | ends | {"n_from": len(before), "n_to": len(after)})

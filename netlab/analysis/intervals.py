@@ -9,7 +9,7 @@ import numpy as np
 
 from netlab.analysis.t_distribution import t_quantile
 
-LEAST = 3
+LEAST_ROUNDS = 3
 """Fewest values that carry an interval: with two, Student's t at 95 % is 12.7, and the interval
 would span a factor of tens."""
 
@@ -39,7 +39,7 @@ def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
         return Interval(float(values.mean()), math.nan, math.nan)
     logs = np.log(values)
     centre, n = float(logs.mean()), len(logs)
-    if n < LEAST:
+    if n < LEAST_ROUNDS:
         return Interval(math.exp(centre), math.nan, math.nan)
     half = float(t_quantile(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
     with np.errstate(over="ignore"):

@@ -21,7 +21,7 @@ from netlab.analysis.findings import findings
 from netlab.analysis.order_effects import stability
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results.campaign_files import folder, ids, measured_directory, names_here, study_file
+from netlab.results.campaign_files import folder, ids, latest_directory, names_here, study_file
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
 from netlab.results.store import Damaged, Store
 from netlab.study import QUICK, Study, is_name
@@ -275,7 +275,7 @@ def _directory(results: str | Path, name: str) -> Path:
     if str(results):
         places = [paths.given_path(results), paths.root_dir() / results]
     elif name:
-        places = [measured_directory(name)]
+        places = [latest_directory(name)]
     else:
         text = "name a study, or the directory of its results"
         raise BadInput(text, key="results", code="E-ANALYSIS-013")

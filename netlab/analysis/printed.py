@@ -9,7 +9,7 @@ import pandas as pd
 from netlab.analysis.any_factors import level_label, levels_of, names, shown_keys
 from netlab.analysis.cell_texts import MISSING, number, stream_label, texts, tuning_labels
 from netlab.analysis.cells import CELL_KEYS, FROM_ROUNDS, FROM_RUN, reached_percent
-from netlab.analysis.intervals import LEAST
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.errors import check
 from netlab.files.tables import HOLLOW
 from netlab.measure.bottleneck import ASKED
@@ -32,7 +32,7 @@ def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> 
     if not without.all():
         notes.append(f"Mean ± half width of the {words}" if sign == "±" else f"Bars: {words}")
     if without.any():
-        notes.append(f"No {sign}: an interval takes {LEAST} valid rounds.")
+        notes.append(f"No {sign}: an interval takes {LEAST_ROUNDS} valid rounds.")
     if sign == "bars" and (measured["interval_from"] == FROM_RUN).any():
         notes.append("Broad strokes: within the only valid run of a cell, not over rounds.")
     return notes

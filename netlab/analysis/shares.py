@@ -12,7 +12,7 @@ from pandas.core.groupby import SeriesGroupBy
 
 from netlab.analysis.cell_precision import nominal_level
 from netlab.analysis.cells import CELL_KEYS, ended, flags_in, mean_interval, valid
-from netlab.analysis.intervals import LEAST
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.measured import Measured, computed_once, with_units
 from netlab.analysis.t_distribution import t_quantile
 from netlab.measure.steadiness import whole_within
@@ -200,7 +200,7 @@ def bounded_interval(
 ) -> tuple[float, float, float]:
     """Mean of the rounds with Student's interval, cut at the bounds; none below three rounds."""
     mean, half = mean_interval(values, level)
-    if len(values) < LEAST or math.isnan(half):
+    if len(values) < LEAST_ROUNDS or math.isnan(half):
         return mean, math.nan, math.nan
     return mean, max(least, mean - half), min(most, mean + half)
 
@@ -218,7 +218,7 @@ def _figures(
     """Of each group what :func:`figure` is of one."""
     (least, most), count, mean = bounds, values.size(), values.mean()
     t = t_quantile(np.maximum(count - 1, 1), 0.5 + level / 2)
-    half = (t * values.std() / np.sqrt(count)).where((count >= LEAST) & (disturbed == ""))
+    half = (t * values.std() / np.sqrt(count)).where((count >= LEAST_ROUNDS) & (disturbed == ""))
     low, high = np.maximum(least, mean - half), np.minimum(most, mean + half)
     return mean.where(disturbed == "", values.median()), low, high
 

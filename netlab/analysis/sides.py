@@ -30,7 +30,7 @@ from netlab.results import campaign_files
 from netlab.results.store import Store
 from netlab.study import QUICK, Study
 
-FACTORS = (*BASE, *MORE)
+COMPARABLE = (*BASE, *MORE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +110,8 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
     check(isinstance(text, str), "by", str(text), "write COLUMN=a,b", "E-ANALYSIS-049")
     column, equals, rest = text.partition("=")
     column = column.strip()
-    further = [name for name in any_factors.names(runs) if name not in FACTORS]
-    columns = (*FACTORS, *further)
+    further = [name for name in any_factors.names(runs) if name not in COMPARABLE]
+    columns = (*COMPARABLE, *further)
     message = f"write COLUMN=a,b with a column of {', '.join(columns)}"
     check(equals and column in columns, "by", text, message, "E-ANALYSIS-027")
     values = any_factors.column(runs, column) if column in further else runs[column]

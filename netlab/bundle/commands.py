@@ -11,7 +11,9 @@ from netlab.cli.main import main
 
 
 @main.command(
-    "bundle", validates="netlab.cli.loading:measured", runs="netlab.bundle.bundling:write_bundle"
+    "bundle",
+    validates="netlab.cli.loading:latest_measured",
+    runs="netlab.bundle.bundling:write_bundle",
 )
 @options.study_argument
 @options.quick_option

@@ -15,7 +15,7 @@ from netlab.experiment.campaign_record import exclusive
 from netlab.experiment.rebuilt import rebuild
 from netlab.files import paths
 from netlab.results import campaign_files, campaign_list
-from netlab.results.campaign_files import measured_directory, names_here, read_conditions
+from netlab.results.campaign_files import latest_directory, names_here, read_conditions
 from netlab.results.campaign_list import CampaignSummary, Pruning, planned, prune, summaries
 from netlab.results.conditions import left_out
 from netlab.results.flags import PAGE, counted_flags
@@ -74,10 +74,10 @@ def _directory(results: str, quick: bool) -> Path:
     """Directory of some results, by its path, or the name of its study or the path of its file."""
     path = paths.given_path(results)
     if path.is_file():
-        named: Path | None = measured_directory(load_study(results, quick=quick).name)
+        named: Path | None = latest_directory(load_study(results, quick=quick).name)
     else:
         name = results + paths.QUICK if quick else results
-        named = measured_directory(name) if "/" not in results else None
+        named = latest_directory(name) if "/" not in results else None
     for place in (named, path):
         if place is not None and place.is_dir():
             return place

@@ -41,16 +41,18 @@ def measurable_and_notebooks(study: str, **arguments: Any) -> dict[str, Any]:
     return {"notebooks": notebooks_of(loaded["study"], study), **loaded}
 
 
-def measured(study: str, *, quick: bool, results: Path | None, **arguments: Any) -> dict[str, Any]:
+def latest_measured(
+    study: str, *, quick: bool, results: Path | None, **arguments: Any
+) -> dict[str, Any]:
     """Arguments of a command, with a study that was measured and the notebooks of its report."""
-    found = measured_of_campaign(study, quick=quick, results=results, **arguments)
+    found = any_measured(study, quick=quick, results=results, **arguments)
     if earlier := found.pop("campaign"):
         text = "this command takes the latest campaign"
         raise BadInput(text, where=str(found["results"]), value=earlier, code="E-CLI-084")
     return found
 
 
-def measured_of_campaign(
+def any_measured(
     study: str, *, quick: bool, results: Path | None, **arguments: Any
 ) -> dict[str, Any]:
     """The same of a command that takes an earlier campaign, too; empty of the latest one."""
@@ -100,13 +102,13 @@ def load_measured_study(
 
 def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Study, Path | None]:
     # as above
-    from netlab.results.campaign_files import measured_directory, names_here, study_file
+    from netlab.results.campaign_files import latest_directory, names_here, study_file
 
     try:
         study = load_study(given, quick=quick, results=results)
     except BadInput as error:
         if is_name(given):
-            place = results or measured_directory(given)
+            place = results or latest_directory(given)
             stored = study_file(place)
             held = load_stored(stored).name if stored.is_file() else ""
             if held in (given, given + paths.QUICK):
@@ -123,7 +125,7 @@ def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Stud
         if results is not None or not (place / "runs").is_dir() or not study_file(place).is_file():
             raise
         return load_stored(study_file(place)), place
-    if quick or results is not None or measured_directory(study.name).name == study.name:
+    if quick or results is not None or latest_directory(study.name).name == study.name:
         return study, results
     short = load_study(given, quick=True)
     text = f"of {short.name}, the short form, which was measured last; --results names another"

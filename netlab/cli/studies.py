@@ -37,7 +37,7 @@ def run_command() -> None:
 
 @main.command(
     "report",
-    validates="netlab.cli.loading:measured_of_campaign",
+    validates="netlab.cli.loading:any_measured",
     runs="netlab.cli.reporting:report",
 )
 @options.study_argument

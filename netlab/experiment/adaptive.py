@@ -11,7 +11,7 @@ import pandas as pd
 
 from netlab.analysis.cell_precision import nominal_level, precise, rounds_needed
 from netlab.analysis.cells import valid
-from netlab.analysis.intervals import LEAST
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.study import Study
 from netlab.study.durations import VISIT_S, run_s
 from netlab.study.schedule import Visit, cell_of
@@ -65,7 +65,7 @@ def look(
         if not precise(goodputs, precision, level):
             need = rounds_needed(goodputs, precision.half_width_percent, level)
             # a cell without an interval comes first: it needs the rounds that make one
-            needs[cell] = LEAST - len(goodputs) if math.isnan(need) else need
+            needs[cell] = LEAST_ROUNDS - len(goodputs) if math.isnan(need) else need
     going, cost_s, blocks = set(), 0.0, set()
     for cell in sorted(needs, key=lambda cell: (needs[cell], cell)):
         more_s = (takes_s[cell] + VISIT_S * (planned[cell] not in blocks)) * more_rounds

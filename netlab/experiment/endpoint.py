@@ -75,27 +75,27 @@ class _Lines:
 
 
 class Endpoint:
-    """One open end of a path; made by :func:`open_endpoints`."""
+    """One open end of a link; made by :func:`open_endpoints`."""
 
     def __init__(
         self,
         name: str,
         host: Host,
         study: Study,
-        path: str,
+        link: str,
         facts: dict,
         binary: str,
         lease: HostLease | None = None,
     ):
         self.name, self.host = name, host
         self.software_deferral = study.hosts[name].kind == "lab"
-        self.address = data_address(study, path, name)
-        end = next(end for end in study.path(path).every_end if end.host == name)
+        self.address = data_address(study, link, name)
+        end = next(end for end in study.path(link).every_end if end.host == name)
         self.own_address, self.ports = end.bind_address or self.address, end.ports
         self.facts, self.binary = facts, binary
         self.interface = str(self.facts["interface"])  # the study may use another name of it
         self.stack = InterfaceStack.of(self.facts.get("layers"))
-        self.link: dict = {}
+        self.link_settings: dict = {}
         self.may_force = self.is_privileged = True
         groups = study.run_groups(study.groups) if study.force_buffer else ()
         self._forced_B = max((max(g.buffer_B, g.receive_buffer_B or 0) for g in groups), default=0)
@@ -298,7 +298,7 @@ class Endpoint:
         """``host``, ``knob`` and ``reason`` of unsupported knobs, and of limits of its lab."""
         forced_B = 0 if self.may_force else self._forced_B
         send_B, receive_B = (min(forced_B, clamp or forced_B) for clamp in self.buffer_clamps())
-        limits = lab_limits(self.name, self.link, sndbuf_B=send_B, rcvbuf_B=receive_B)
+        limits = lab_limits(self.name, self.link_settings, sndbuf_B=send_B, rcvbuf_B=receive_B)
         return [*limits, *self._unsupported]
 
     def beside(self) -> list[dict]:
@@ -350,18 +350,18 @@ def _label(entry: dict) -> str:
 
 @contextmanager
 def open_endpoints(
-    study: Study, path: str, *, lab: labs.Lab | None = None, lease: HostLease | None = None
+    study: Study, link: str, *, lab: labs.Lab | None = None, lease: HostLease | None = None
 ) -> Iterator[dict[str, Endpoint]]:
-    """Open all ends of a path: connect, push the agent, start it, and take the lease if any.
+    """Open all ends of a link: connect, push the agent, start it, and take the lease if any.
 
     Agents start in sorted order of host names, so that two controllers cannot deadlock.
     """
 
     def prepared(host: Host) -> tuple[dict, str]:
         binary = agent_on(host)
-        return facts_of(host, interface(study, path, host.name), study, path, binary), binary
+        return facts_of(host, interface(study, link, host.name), study, link, binary), binary
 
-    names = study.path(path).hosts
+    names = study.path(link).hosts
     hosts = open_hosts(study, names, lab)
     try:
         with ExitStack() as stack:
@@ -372,13 +372,13 @@ def open_endpoints(
                 if is_one_host(opened[one].result()[0], opened[other].result()[0]):
                     raise HostError(f"{one} and {other}", ONE_HOST, code="E-RUN-031")
             for name in sorted(names):
-                endpoint = Endpoint(name, hosts[name], study, path, *opened[name].result(), lease)
+                endpoint = Endpoint(name, hosts[name], study, link, *opened[name].result(), lease)
                 stack.callback(endpoint.close)
                 endpoints[name] = endpoint
             if lab is not None:
-                described = lab.describe_path(path)
+                described = lab.describe_path(link)
                 for name, endpoint in endpoints.items():
-                    endpoint.link = described[name]
+                    endpoint.link_settings = described[name]
             yield {name: endpoints[name] for name in names}
     finally:
         close_hosts(hosts)

@@ -30,8 +30,8 @@ def agent_on(host: Host) -> str:
     return push_agent(host, core.gensink_path(), source_dir=core.source_dir())
 
 
-def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dict:
-    """Facts of a host at an end of a path.
+def facts_of(host: Host, card: str, study: Study, link: str, binary: str) -> dict:
+    """Facts of a host at an end of a link.
 
     Under ``generators`` the version of each that the path's runs need, None without it; under
     ``found`` the settings found: those that netlab or a tuning of the study records; under
@@ -48,7 +48,7 @@ def facts_of(host: Host, card: str, study: Study, path: str, binary: str) -> dic
     vrf = InterfaceStack.of(facts.get("layers")).vrf
     return {
         **facts,
-        "generators": versions(host, study.generators(path), vrf),
+        "generators": versions(host, study.generators(link), vrf),
         "found": found.values,
         "fixed": list(found.fixed),
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from netlab.analysis.intervals import LEAST
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
 from netlab.results.flags import Flag
 from netlab.study import Study
@@ -31,7 +31,7 @@ def next_lot(
     going: frozenset[str] | None = None,
 ) -> set[str]:
     """Ids of the disturbed runs that are measured again next: one a cell, of the neediest cells."""
-    enough = min(study.min_rounds, LEAST)
+    enough = min(study.min_rounds, LEAST_ROUNDS)
     clean = Counter(runs.loc[runs["flags"] == "", "run_id"].map(cell_of))
     again = set(runs.loc[disturbed(runs) | held_up(runs), "run_id"])
     lots: dict[int, dict[str, str]] = {}

@@ -43,25 +43,25 @@ def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
     return reached
 
 
-def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
-    _check_end(study, path, host)
-    end = next(end for end in study.path(path).every_end if end.host == host)
+def data_address(study: Study, link: str, host: str, version: int = 4) -> str:
+    _check_end(study, link, host)
+    end = next(end for end in study.path(link).every_end if end.host == host)
     if end.address is not None:
         return end.address
-    return addresses(study, path, version)[host]
+    return addresses(study, link, version)[host]
 
 
-def interface(study: Study, path: str, host: str) -> str:
-    _check_end(study, path, host)
-    return interfaces(study)[path, host]
+def interface(study: Study, link: str, host: str) -> str:
+    _check_end(study, link, host)
+    return interfaces(study)[link, host]
 
 
-def _check_end(study: Study, path: str, host: str) -> None:
-    if path not in study.links:
-        raise BadInput("unknown path", where="paths", value=path, code="E-RUN-014")
-    if host not in study.path(path).hosts:
+def _check_end(study: Study, link: str, host: str) -> None:
+    if link not in study.links:
+        raise BadInput("unknown path", where="paths", value=link, code="E-RUN-014")
+    if host not in study.path(link).hosts:
         raise BadInput(
-            "is not an end of this path", where=f"paths.{path}", value=host, code="E-RUN-015"
+            "is not an end of this path", where=f"paths.{link}", value=host, code="E-RUN-015"
         )
 
 

@@ -283,7 +283,7 @@ def core_run(
     return TrialResult(outcome, ledger)
 
 
-def measured(
+def measurement(
     run: Callable[[], TrialResult],
     *,
     setting: RunSetting,
@@ -426,7 +426,7 @@ class Trials:
             return self.visit.mtu_B
         return min(endpoint.mtu_B() for endpoint in self.endpoints.values())
 
-    def measured(self, run: Run) -> tuple[dict, dict[str, list[dict]]]:
+    def measure_run(self, run: Run) -> tuple[dict, dict[str, list[dict]]]:
         started = time.monotonic()
         study, group = run.study(self.study), self._sized(run.group)
         memory_MBps, memory_source = self.copies.ceiling(study, run, self.facts)
@@ -445,7 +445,7 @@ class Trials:
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
         )
         counted = [Slaves(end) for end in self.endpoints.values() if end.stack.group]
-        outcome = measured(
+        outcome = measurement(
             lambda: self._run(run, sender, receiver, request),
             setting=setting_of(
                 study,
@@ -595,7 +595,7 @@ class Trials:
                     "agent": core.source_digest(),
                     "rule": RULE,
                     "hosts": self.facts,
-                    "link": {n: s.link for n, s in self.endpoints.items()},
+                    "link": {n: s.link_settings for n, s in self.endpoints.items()},
                     "path_check": self.path_check and self.path_check.printed(),
                     "emulated_with": self.context["emulated_with"],
                     "task_group": self.context["task_group"],

@@ -134,7 +134,7 @@ class _Results:
     def measure(self, trials: Trials, progress: Callable[[RunDone], None], run: Run) -> dict:
         """Measure a run and return its record; stop at a lost host or tuning, or many failures."""
         try:
-            row, samples = trials.measured(run)
+            row, samples = trials.measure_run(run)
         except HostError as error:
             self._add(trials.failed_row(run, Flag.LOST_HOST, str(error)))
             raise

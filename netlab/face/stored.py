@@ -19,7 +19,7 @@ from netlab.files.tables import Sentence
 from netlab.results.campaign_files import named_campaign, study_file
 from netlab.results.store import Store
 
-FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
+OF_EVERY_RUN = ("group", "path", "direction", "tuning", "mtu_B", "streams")
 
 
 class StoredResults:
@@ -251,7 +251,7 @@ class StoredResults:
         """
         found = self.runs
         for column in levels:
-            text = f"the runs have no such column; factors are {', '.join(FACTORS)}"
+            text = f"the runs have no such column; factors are {', '.join(OF_EVERY_RUN)}"
             check(column in found, column, None, text, "E-FACE-002")
         for column, wanted in levels.items():
             values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]

@@ -8,7 +8,7 @@ from netlab.analysis import tool_agreement
 from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP
 from netlab.analysis.measured import Measured
 from netlab.charts import comparisons
-from netlab.charts import measured as drawn
+from netlab.charts import study_charts as drawn
 from netlab.charts.chart import Chart, Gallery, show
 from netlab.face.notebook import AnsweredView, View, made_by
 from netlab.report import (

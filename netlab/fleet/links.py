@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import usable
-from netlab.analysis.intervals import LEAST
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.t_distribution import t_quantile
 from netlab.study.schedule import cell_of
 
@@ -29,7 +29,7 @@ def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     summary = by_cell.agg(["count", "mean", "std"]).reset_index()
     count, mean = summary["count"], summary["mean"]
     quantile = t_quantile(np.maximum(count - 1, 1), 0.5 + confidence / 2)
-    half = (quantile * summary["std"] / np.sqrt(count)).where(count >= LEAST)
+    half = (quantile * summary["std"] / np.sqrt(count)).where(count >= LEAST_ROUNDS)
     median = summary.groupby("cell", observed=True)["mean"].transform("median")
     return summary[[*LINK, "cell"]].assign(
         runs=count,

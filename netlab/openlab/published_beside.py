@@ -18,7 +18,7 @@ from netlab.analysis import any_factors
 from netlab.analysis.cell_precision import nominal_level
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.analysis.effects import CANNOT_TELL
-from netlab.analysis.intervals import LEAST, Interval, log_interval
+from netlab.analysis.intervals import LEAST_ROUNDS, Interval, log_interval
 from netlab.analysis.mean_ratios import without_rounds
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.shares import bounded_interval
@@ -185,8 +185,8 @@ def _judged(m: Measured, cases: list[tuple[float, Pair]]) -> dict[str, Any]:
         return _unjudged(then, wide, text) | {"cases": len(cases), "rounds": rounds}
     figures: dict[str, Any] = {"cases": len(cases), "rounds": rounds, "missing": ""}
     figures |= effect_over_cases(cases, nominal_level(m.study), wide)
-    if rounds < LEAST:
-        needed = f"{rounds} of the {LEAST} rounds that a verdict needs"
+    if rounds < LEAST_ROUNDS:
+        needed = f"{rounds} of the {LEAST_ROUNDS} rounds that a verdict needs"
         return figures | {"verdict": CANNOT_TELL, "missing": needed}
     interval = (figures["now_low"], figures["now_high"])
     return figures | {"verdict": size_verdict(figures["then_ratio"], *interval, wide)}

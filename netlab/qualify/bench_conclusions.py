@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
-from netlab.analysis.effects import COMMON_ROUNDS
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.errors import NetlabError
 from netlab.files.tables import Table
 from netlab.lab.pair import RECEIVER
@@ -108,7 +108,7 @@ class Conclusions:
             "(Bonferroni), those for plain among themselves. Faster or slower: by Holm's test of "
             "all of them. The same: the whole interval lies within "
             f"{SAME_WITHIN_PERCENT:g} % of 1. Cannot tell: neither, which is not the same; "
-            f"no interval: fewer than {COMMON_ROUNDS} rounds in common. "
+            f"no interval: fewer than {LEAST_ROUNDS} rounds in common. "
             "Rounds with steal or foreign load are left out; transfers that a study would flag for "
             "anything else, such as an open ledger, are failed ones."
         )

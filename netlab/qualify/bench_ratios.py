@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.compare import SAME_WITHIN_PERCENT, bonferroni, compare_pairs
-from netlab.analysis.effects import COMMON_ROUNDS, NO_INTERVAL, VERDICTS, paired_ratio
+from netlab.analysis.effects import NO_INTERVAL, VERDICTS, paired_ratio
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.lab.pair import RECEIVER
 from netlab.qualify.bench import CELL, GENSINK, OFFLOADS, OWN_CONTENDERS
 from netlab.results.flags import Flag, split_flags
@@ -119,7 +120,7 @@ def ratios(samples: pd.DataFrame) -> pd.DataFrame:
         level = bonferroni(CONFIDENCE, len(family))
         for (row, own, other), figure in zip(family, figures, strict=True):
             kept = ["ratio", "low", "high", "p_holm", "verdict"]
-            kept += ["reason"] if len(own) >= COMMON_ROUNDS else []
+            kept += ["reason"] if len(own) >= LEAST_ROUNDS else []
             logs = np.log((own / other)["goodput_MBps"])
             row |= {name: figure[name] for name in kept} | _cpu(own, other, level)
             row["noise_percent"] = 100 * math.expm1(logs.std())
@@ -139,7 +140,7 @@ def _undisturbed(
     disturbed = load.map(lambda flags: Flag.INTERFERENCE in flags).any(axis=1)
     columns = ["goodput_MBps", "cpu_s_per_GB"]
     own, other = (side.loc[~disturbed, columns].astype(float) for side in (own, other))
-    reason = f"{len(own)} undisturbed rounds in common, {COMMON_ROUNDS} needed"
+    reason = f"{len(own)} undisturbed rounds in common, {LEAST_ROUNDS} needed"
     if disturbed.any():
         reason += f" (steal or foreign load in {disturbed.sum()})"
     row |= {"pairs": len(own), "disturbed": int(disturbed.sum())}
@@ -155,7 +156,7 @@ def _cpu(own: pd.DataFrame, other: pd.DataFrame, level: float) -> dict:
         return {}
     found = paired_ratio(others[good], mine[good], level)
     interval = {"cpu_low": found.low, "cpu_high": found.high}
-    return {"cpu_ratio": found.ratio} | (interval if good.sum() >= COMMON_ROUNDS else {})
+    return {"cpu_ratio": found.ratio} | (interval if good.sum() >= LEAST_ROUNDS else {})
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,8 @@ from netlab.analysis.compare import (
     VERDICTS,
     Compared,
 )
-from netlab.analysis.effects import COMMON_ROUNDS, Ratio
+from netlab.analysis.effects import Ratio
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.other_differences import ABSENT, SHOWN
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import IS, counted
@@ -142,7 +143,7 @@ def method(c: SidesCompared) -> Sentence:
         )
         parts.append(f"{counted(paired, 'cell')}: {text}")
     if alone := len(found.frame) - paired:
-        text = f"under {COMMON_ROUNDS} rounds in common, Welch's interval on logarithms."
+        text = f"under {LEAST_ROUNDS} rounds in common, Welch's interval on logarithms."
         parts.append(f"{counted(alone, 'cell')}: {text}")
     if (~found.frame["ranked"]).any():
         parts.append(f"{counted((~found.frame['ranked']).sum(), 'cell', IS)} not ranked.")

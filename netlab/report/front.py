@@ -8,7 +8,7 @@ from netlab.analysis import printed
 from netlab.analysis.answers import best, headline, question, tiles
 from netlab.analysis.measured import Measured, published_values
 from netlab.analysis.own_report import opening, own_report
-from netlab.charts import measured as charts
+from netlab.charts import study_charts as charts
 from netlab.charts.chart import Chart, Gallery
 from netlab.report import shares
 from netlab.report.active_cache import chart_of, of_one

@@ -29,7 +29,7 @@ PRINTED_NOTE = (
 FACTORS_NOTE = "Goodput in MB/s = 10⁶ bytes of payload per second, by the two largest factors."
 
 
-def measured_pages(m: Measured) -> list[Page]:
+def study_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
     of_wings = [page for build in wings.pages() for page in build(m)]
     made = [_tables(m), *view_pages(m), *of_wings, _precision(m)]

@@ -116,17 +116,17 @@ class Executions:
         execute(source, output, parameters, kernel=self._kernel)
 
 
-MEASURED, FACTORS = "03-openlab-measured.ipynb", "19-factors.ipynb"
+MEASURED_NOTEBOOK, FACTORS_NOTEBOOK = "03-openlab-measured.ipynb", "19-factors.ipynb"
 """Notebooks of this study's own results: against streams, and where it crosses further factors."""
 
-AGREEMENT = "16-agreement.ipynb"
+AGREEMENT_NOTEBOOK = "16-agreement.ipynb"
 """That for cells of several generators."""
 
-COMPARISON = "18-compare.ipynb"
+COMPARISON_NOTEBOOK = "18-compare.ipynb"
 """Notebook of a report that is given other results to compare with."""
 
 OF_RESULTS = (
-    *(MEASURED, FACTORS, AGREEMENT),
+    *(MEASURED_NOTEBOOK, FACTORS_NOTEBOOK, AGREEMENT_NOTEBOOK),
     *("15-then-and-now.ipynb", "17-slac-measured.ipynb", "20-published-beside.ipynb"),
 )
 OF_DOCUMENTS = (
@@ -326,16 +326,16 @@ def report_of(study: Study) -> ReportPages | None:
         return None
 
 
-def measured_notebooks(m: Measured) -> tuple[str, ...]:
+def result_notebooks(m: Measured) -> tuple[str, ...]:
     """Names of the notebooks that apply to a measured study."""
     own = own_report(m)
     found = [own.notebook] if own else []
     # a notebook of its own shows its factors
     if not found or m.runs.groupby("group")["streams"].nunique().max() > 1:
-        found.append(FACTORS if has_factors(m) else MEASURED)
+        found.append(FACTORS_NOTEBOOK if has_factors(m) else MEASURED_NOTEBOOK)
     found += [name for applying in wings.notebooks() for name in applying(m)]
     if several(m.runs):
-        found.append(AGREEMENT)
+        found.append(AGREEMENT_NOTEBOOK)
     return tuple(found)
 
 
@@ -344,11 +344,11 @@ def _wanted(
 ) -> dict[Path, dict[str, object]]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
-    wanted = {paths.notebook(name): given for name in measured_notebooks(m)}
+    wanted = {paths.notebook(name): given for name in result_notebooks(m)}
     if against:
         of_latest = m.campaign in (None, latest(m.results))
         own = str(m.results) if of_latest else f"{m.results}@{m.campaign}"
-        wanted[paths.notebook(COMPARISON)] = {"a": against, "b": own}
+        wanted[paths.notebook(COMPARISON_NOTEBOOK)] = {"a": against, "b": own}
     taken = {source.name for source in wanted}
     for source in named:
         if source.name not in taken:

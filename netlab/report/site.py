@@ -27,7 +27,7 @@ from netlab.report.front import front, picture
 from netlab.report.gate import CALIBRATION
 from netlab.report.page import OWN_FILES, UNCREDITED, Credit, Page, navigation
 from netlab.report.page_writer import PageWriter
-from netlab.report.pages import measured_pages
+from netlab.report.pages import study_pages
 from netlab.report.plain_notebook import copy_plain
 from netlab.report.render import render
 from netlab.report.run_pages import run_pages, write_records
@@ -153,7 +153,7 @@ def _study_part(
     """Write the files of a study's pages; return the pages, and what the index shows of them."""
     site, calibrations = exporter.site, content.calibrations
     written = partial(write_pdf, measured, site, site / PDF_NAME, content.heading, content.credit)
-    own = [exporter.page(page) for page in measured_pages(measured)]
+    own = [exporter.page(page) for page in study_pages(measured)]
     about = calibration_pages(measured, calibrations) if calibrations is not None else []
     own += map(exporter.page, about)
     picture_page = exporter.page(replace(INDEX, body=as_html(picture(measured))))

@@ -21,8 +21,7 @@ from netlab.analysis import findings as statements
 from netlab.analysis.answers import OF_A_CASE, step_effects
 from netlab.analysis.cell_texts import CellText
 from netlab.analysis.cells import DATAGRAMS, LATENCY, OVER_TCP, empty, reached_percent, with_further
-from netlab.analysis.effects import COMMON_ROUNDS
-from netlab.analysis.intervals import LEAST as LEAST_ROUNDS
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.measured import Measured
 from netlab.analysis.percentiles import with_percentiles
 from netlab.analysis.trust import counted, less_precise
@@ -36,7 +35,12 @@ UNITS = {
     "both": "MB/s (per cent of bus)",
     "bottleneck": "bottleneck",
 }
-FACTORS = {"streams": "streams", "mtu_B": "MTU, B", "tuning": "tuning", "direction": "direction"}
+FACTOR_NAME = {
+    "streams": "streams",
+    "mtu_B": "MTU, B",
+    "tuning": "tuning",
+    "direction": "direction",
+}
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,9 @@ def effects(m: Measured) -> Table | Sentence:
     ratios = frame[["ratio", "low", "high"]].to_numpy()
     shown = pd.DataFrame(
         {
-            "factor": [FACTORS.get(name) or any_factors.unit_of(name) for name in frame["factor"]],
+            "factor": [
+                FACTOR_NAME.get(name) or any_factors.unit_of(name) for name in frame["factor"]
+            ],
             "from": [labels.get(v, v) for v in frame["from_level"]],
             "to": [labels.get(v, v) for v in frame["to_level"]],
             "ratio": [any_factors.ratio_text(*row) for row in ratios],
@@ -196,11 +202,11 @@ def effects(m: Measured) -> Table | Sentence:
     interval = f", with its {_level(m)} interval over rounds" if frame["low"].notna().any() else ""
     cases = int(frame["contexts"].sum())
     note = (
-        f"Geometric mean over the cases of {COMMON_ROUNDS} rounds and more, or over all if there "
+        f"Geometric mean over the cases of {LEAST_ROUNDS} rounds and more, or over all if there "
         f"are none{interval}. One correction for the page: the intervals of all "
         f"{counted(len(frame), 'step')} hold at once (Bonferroni), and so do faster and slower for "
         f"all {counted(cases, 'case')} (Holm's test). Cannot tell: a case that the test does not "
-        f"decide; no interval: a case of fewer than {COMMON_ROUNDS} rounds."
+        f"decide; no interval: a case of fewer than {LEAST_ROUNDS} rounds."
     )
     return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
 

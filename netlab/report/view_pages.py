@@ -34,9 +34,9 @@ from netlab.charts import (
     cell_rows,
     comparisons,
     group_panels,
-    measured,
     round_trips,
     run_samples,
+    study_charts,
 )
 from netlab.charts.chart import Chart, Gallery
 from netlab.files.tables import Sentence, Table
@@ -190,7 +190,7 @@ def _effects(m: Measured) -> list[Page]:
     if steps.empty:
         return []
     labels = cell_texts.tuning_labels(m.cells, m.study)
-    names = {f: tables.FACTORS.get(f) or unit_of(f) for f in steps["factor"].unique()}
+    names = {f: tables.FACTOR_NAME.get(f) or unit_of(f) for f in steps["factor"].unique()}
     drawn = chart_of(comparisons.step_forest, steps, labels, names)
     return [page("effects", Section("Forest plot", drawn), Section("Table", tables.effects(m)))]
 
@@ -249,7 +249,7 @@ def trended(frame: pd.DataFrame, title: str) -> tuple[Section, Section]:
     ]
     note = "Ratio: geometric mean over the common cells, with the interval between cells."
     table = Table(pd.DataFrame(rows), f"{title}, each beside the one before", note=note, data=frame)
-    return Section("Level", chart_of(measured.trend, frame)), Section(title, table)
+    return Section("Level", chart_of(study_charts.trend, frame)), Section(title, table)
 
 
 def listed(table: Table | Sentence) -> Table | Sentence:

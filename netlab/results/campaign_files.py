@@ -175,7 +175,7 @@ def campaign_of(part: str) -> str:
     return head if separator else ""
 
 
-def measured_directory(study: str) -> Path:
+def latest_directory(study: str) -> Path:
     """Directory of the results of a study or of its short form, by its name: the one measured last.
 
     That of the study if neither was measured.

@@ -132,7 +132,7 @@ def test_the_headline_names_the_factors_that_the_study_varies(m):
 
 
 def test_the_whole_site_draws_the_page_among_the_others(m):
-    files = [page.file for page in pages.measured_pages(m)]
+    files = [page.file for page in pages.study_pages(m)]
     assert "shares.html" in files
     assert notebook_answer.highest_goodput(m) and tables.summary(m)
 

@@ -11,7 +11,7 @@ import synthetic
 
 from netlab.analysis import cell_texts
 from netlab.charts import group_panels
-from netlab.charts import measured as charts
+from netlab.charts import study_charts as charts
 from netlab.charts.chart import show
 from netlab.charts.drawn_numbers import csv_in, data_of
 from netlab.charts.looks import new_axes

@@ -13,7 +13,7 @@ from netlab.analysis.answers import best
 from netlab.analysis.measured import load_measured
 from netlab.analysis.printed import as_printed
 from netlab.charts.chart import show
-from netlab.charts.measured import panels
+from netlab.charts.study_charts import panels
 
 ROUTED = {
     "a": (*ADDRESSES["a"][:2], "198.18.1.1"),

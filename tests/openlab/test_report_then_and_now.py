@@ -6,7 +6,7 @@ import synthetic
 from netlab.openlab import tables
 from netlab.openlab import then_and_now as tn
 from netlab.openlab.report import BESIDE_2003
-from netlab.report.publishing import MEASURED, measured_notebooks
+from netlab.report.publishing import MEASURED_NOTEBOOK, result_notebooks
 
 
 @pytest.fixture(scope="module")
@@ -89,5 +89,5 @@ def test_one_level_each_leaves_cells_but_no_step():
 
 
 def test_the_site_has_the_notebook_only_where_there_is_something_to_compare(measured, nothing):
-    assert measured_notebooks(measured) == (MEASURED, BESIDE_2003)
-    assert measured_notebooks(nothing) == (MEASURED,)
+    assert result_notebooks(measured) == (MEASURED_NOTEBOOK, BESIDE_2003)
+    assert result_notebooks(nothing) == (MEASURED_NOTEBOOK,)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.charts import measured as charts
+from netlab.charts import study_charts as charts
 from netlab.charts.chart import show
 from netlab.charts.looks import new_axes
 from netlab.files.tables import Table

@@ -78,7 +78,7 @@ FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if return
 def test_charts_take_ax_by_name_or_no_axes_and_return_axes_panels_or_galleries():
     assert {"group_panels.cost_over_streams", "design.order", "fleet.host_matrix"} <= AXES_LEVEL
     assert {
-        "measured.panels",
+        "study_charts.panels",
         "group_panels.repeat_panels",
         "comparisons.comparison_charts",
     } <= FIGURE_LEVEL
@@ -156,8 +156,8 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "fleet.host_spread": given(of_links),
         "longpath.goodput_over_time": given(lp, lp.part("comparison", 9000), "Frames"),
         "longpath.goodput_by_run": given(lp, lp.part("configurations"), "Plots"),
-        "measured.drift": given(m.runs),
-        "measured.overhead": given(m.runs),
+        "study_charts.drift": given(m.runs),
+        "study_charts.overhead": given(m.runs),
         "openlab.throughput_by_streams": given(2, "full"),
         "openlab.best_percent_of_bus": given(),
         "openlab.preliminary_set": given("kernel"),
@@ -179,16 +179,16 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "fleet.slow_links": given(of_links),
         "openlab.ratio_forest": given(then, "a step", ["one", "two"]),
         "group_panels.ceiling": given(m.cells, GROUP),
-        "comparisons.step_forest": given(answers.step_effects(m), {}, tables.FACTORS),
+        "comparisons.step_forest": given(answers.step_effects(m), {}, tables.FACTOR_NAME),
         "group_panels.cost_over_streams": given(cost, GROUP, study=m.study),
-        "measured.trend": given(trend),
+        "study_charts.trend": given(trend),
         "autotune.search_panels": given(table(tuned())),
         "qualify.ratio_panels": given(pd.DataFrame([bench])),
         "run_samples.under_load_panels": given(
             line.assign(rtt_p50_us=900.0, rtt_p99_us=2000.0), run_id
         ),
-        "measured.whole_panels": given(m.cells, study=m.study),
-        "measured.panels": given(m.cells, GROUP, study=m.study),
+        "study_charts.whole_panels": given(m.cells, study=m.study),
+        "study_charts.panels": given(m.cells, GROUP, study=m.study),
         "group_panels.repeat_panels": given(part, GROUP, study=m.study),
     }
 

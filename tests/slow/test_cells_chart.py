@@ -13,7 +13,7 @@ from netlab.analysis.answers import best, step_effects
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.cost_of_cpu import cpu_cost
 from netlab.analysis.measured import from_frames
-from netlab.charts import cell_rows, comparisons, group_panels, measured
+from netlab.charts import cell_rows, comparisons, group_panels, study_charts
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
 from netlab.charts.drawn_numbers import data_of
@@ -61,7 +61,7 @@ def test_a_single_run_has_a_stroke_without_caps_that_the_caption_names(ax):
     part = one.cells[(one.cells["group"] == GROUP) & (one.cells["n_valid"] == 1)]
     assert sorted(ends[:, 1]) == pytest.approx(sorted(part["within_high_MBps"]))
     assert "low" not in data_of(ax.figure)  # no interval over rounds
-    said = show(measured.panels(one.cells, GROUP, study=study)).caption
+    said = show(study_charts.panels(one.cells, GROUP, study=study)).caption
     assert "Broad strokes: within the only valid run of a cell, not over rounds." in said
     assert "Bars:" not in said and "No bars: an interval takes 3 valid rounds." in said
     assert "±" not in best(one)
@@ -247,7 +247,7 @@ def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(spoilt
 
 def test_the_forest_has_a_dot_and_an_interval_for_every_step(spoilt):
     steps = step_effects(spoilt)
-    ax = comparisons.step_forest(steps, {"none": "No Tuning"}, tables.FACTORS)
+    ax = comparisons.step_forest(steps, {"none": "No Tuning"}, tables.FACTOR_NAME)
     data = data_of(ax.figure)
     assert data["x"].tolist() == pytest.approx(steps["ratio"].tolist())
     assert data["low"].tolist() == pytest.approx(steps["low"].tolist(), nan_ok=True)
@@ -274,14 +274,14 @@ def test_cost_has_a_line_for_each_tuning_and_mtu(spoilt):
 def test_a_trend_marks_its_steps():
     columns = ("campaign", "level", "ratio", "step")
     rows = [("20260101T000000Z", 1.0, np.nan, False), ("20260102T000000Z", 0.9, 0.9, True)]
-    ax = measured.trend(pd.DataFrame(rows, columns=columns))
+    ax = study_charts.trend(pd.DataFrame(rows, columns=columns))
     assert [text.get_text() for text in ax.texts] == ["×0.90"]
     assert "20260102T000000Z: 0.900 (a step)" in show(ax).alt
 
 
 def test_a_chart_is_drawn_once_a_file_and_laid_out_as_matplotlib_alone_does(m, tmp_path):
     """One draw of each artist in `show`, one in each file; the same pixels and layout."""
-    drawn, ax = [], measured.panels(m.cells, GROUP, study=m.study).axes.flat[0]
+    drawn, ax = [], study_charts.panels(m.cells, GROUP, study=m.study).axes.flat[0]
     line = ax.get_lines()[0]
     line.draw = lambda renderer: drawn.append(renderer)
     chart = show(ax.figure, "Goodput")

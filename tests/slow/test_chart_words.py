@@ -11,7 +11,7 @@ import synthetic
 
 from netlab.analysis.answers import step_effects
 from netlab.analysis.cost_of_cpu import cpu_cost
-from netlab.charts import comparisons, group_panels, measured, over_factor
+from netlab.charts import comparisons, group_panels, over_factor, study_charts
 from netlab.charts.axis_bounds import ratio_axis, within
 from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
@@ -39,7 +39,7 @@ def drawn(m):
         at = {"group": group, "tuning": "full"}
         over = over_factor.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
         charts += Gallery.of(
-            measured.panels(m.cells, group, study=m.study),
+            study_charts.panels(m.cells, group, study=m.study),
             group_panels.ceiling(m.cells, group, study=m.study),
             group_panels.repeat_panels(m.runs, group, study=m.study),
             over,
@@ -86,7 +86,7 @@ def test_a_dash_is_one_tuning_in_all_charts_whose_colours_are_mtus(m):
 
 
 def test_both_directions_say_what_the_ceiling_is(m):
-    chart = show(measured.panels(m.cells, "Linux64 <-> Linux64", study=m.study))
+    chart = show(study_charts.panels(m.cells, "Linux64 <-> Linux64", study=m.study))
     assert "Both directions together, of twice the bus." in chart.caption
     assert ">twice the bus, 4256 MB/s<" in chart.svg and "% of twice the bus" in chart.svg
     table = tables.of_group(m, "Linux64 <-> Linux64", "both")
@@ -118,7 +118,7 @@ def test_no_bar_crosses_zero_or_the_bus(m):
             below = bars.lines[0].get_ydata() <= ceiling
             ends = np.array([bar[:, 1] for bar in bars.lines[2][0].get_segments()])[below]
             assert ends.min() >= 0 and ends.max() <= ceiling
-    assert "Some are cut at the bus." in measured._caption(part, m.study)
+    assert "Some are cut at the bus." in study_charts._caption(part, m.study)
 
 
 def test_ticks_of_ratios_do_not_touch():

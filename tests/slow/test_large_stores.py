@@ -14,7 +14,7 @@ from large_store import Size
 from netlab.analysis.measured import load_measured
 from netlab.analysis.over_campaigns import trend, trend_of
 from netlab.analysis.sides import comparison
-from netlab.charts import measured as charts
+from netlab.charts import study_charts as charts
 from netlab.report.gate import MOST_LEFT_OUT, box
 from netlab.results import campaign_files
 from netlab.results.campaign_list import summaries

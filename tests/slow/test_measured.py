@@ -8,7 +8,7 @@ import synthetic
 from matplotlib import pyplot as plt
 
 from netlab.analysis.cells import Cells
-from netlab.charts import measured as charts
+from netlab.charts import study_charts as charts
 from netlab.charts.chart import show
 from netlab.charts.looks import HOLLOW_COLOUR
 from netlab.errors import BadInput

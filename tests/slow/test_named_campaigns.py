@@ -118,7 +118,7 @@ def test_a_campaign_of_a_study_is_found_where_its_short_form_was_measured_last(
     latest = "20260304T050607Z"
     shutil.copytree(campaign_files.folder(stored, SECOND), campaign_files.folder(short, latest))
     os.utime(campaign_files.study_file(short, latest))
-    assert campaign_files.measured_directory("two-racks") == short
+    assert campaign_files.latest_directory("two-racks") == short
     for campaign, of in ((FIRST, short.with_name("two-racks")), (latest, short)):
         assert named_campaign(f"two-racks@{campaign}") == (of, campaign)
 

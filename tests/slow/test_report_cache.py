@@ -18,7 +18,7 @@ import synthetic
 from nbformat import v4
 
 from netlab.analysis.measured import load_measured
-from netlab.charts import group_panels, measured
+from netlab.charts import group_panels, study_charts
 from netlab.charts.chart import show
 from netlab.files import paths
 from netlab.files.user_cache import KEPT_DAYS, key_of
@@ -28,7 +28,7 @@ from netlab.report.active_cache import of_one, using
 from netlab.report.cache import NOTHING_KEPT, Cache, program, user_cache
 from netlab.report.front import panel
 from netlab.report.page import Credit
-from netlab.report.pages import measured_pages
+from netlab.report.pages import study_pages
 from netlab.report.publishing import Executions, ReportRequest, publish
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.parquet import read, write_atomically
@@ -83,7 +83,7 @@ def test_a_second_report_computes_no_page_of_the_study(store, tmp_path, monkeypa
     def computed(*_arguments):
         raise AssertionError("computed again")
 
-    for name in ("measured_pages", "run_pages", "write_records", "write_downloads", "write_pdf"):
+    for name in ("study_pages", "run_pages", "write_records", "write_downloads", "write_pdf"):
         monkeypatch.setattr(site, name, computed)
     assert "study" in made
     assert report(store, tmp_path / "cache", "again") == ([], first)
@@ -106,7 +106,7 @@ def test_pages_of_the_study_follow_what_lies_outside_its_results(store, tmp_path
     assert "study" in made()
     assert "study" not in made()
     computed = []
-    monkeypatch.setattr(site, "measured_pages", lambda m: computed.append(m) or measured_pages(m))
+    monkeypatch.setattr(site, "study_pages", lambda m: computed.append(m) or study_pages(m))
     monkeypatch.setattr(site.wings, "of_others", lambda: True)
     made()
     assert computed
@@ -197,7 +197,7 @@ def test_only_the_charts_of_a_changed_group_are_drawn_again(tmp_path):
     def drawn():
         kept = Cache(tmp_path / "cache")
         with using(kept):
-            measured_pages(load_measured(tmp_path / "store"))
+            study_pages(load_measured(tmp_path / "store"))
         return sorted(name.rpartition(".")[2] for name in kept.made)
 
     groups = len(m.groups)
@@ -214,7 +214,7 @@ def test_a_chart_of_one_group_needs_no_result_of_another(tmp_path):
     m = load_measured(tmp_path / "store")
     for group in m.groups:
         for draw, frame in (
-            *((measured.panels, m.cells), (group_panels.ceiling, m.cells)),
+            *((study_charts.panels, m.cells), (group_panels.ceiling, m.cells)),
             (group_panels.repeat_panels, m.runs),
         ):
             whole = show(draw(frame, group, study=study))

@@ -12,7 +12,7 @@ from large_store import Size
 from netlab.analysis.measured import load_measured
 from netlab.charts.cell_rows import MOST_DOTS
 from netlab.charts.chart import show
-from netlab.charts.measured import drift
+from netlab.charts.study_charts import drift
 from netlab.report.explore import explore
 from netlab.report.page import MOST_RUNS
 from netlab.report.site import SiteContent, build_site

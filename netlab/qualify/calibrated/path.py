@@ -12,7 +12,7 @@ from netlab.experiment.conditions import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, open_endpoints
 from netlab.experiment.found_facts import host_facts
-from netlab.experiment.trial import core_run, measured, request_of, side_of
+from netlab.experiment.trial import core_run, measurement, request_of, side_of
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import ip, tool
 from netlab.lab.pair import RECEIVER, SENDER
@@ -63,7 +63,7 @@ class CalibratedPath:
             side_of(self.endpoints[name], buffer_B=stream.buffer_B) for name in (SENDER, RECEIVER)
         )
         try:
-            made = measured(
+            made = measurement(
                 lambda: core_run(sender, receiver, request, mtu_B=stream.mtu_B),
                 # The path's rate is under test here, so it is not a ceiling for flags.
                 setting=RunSetting(

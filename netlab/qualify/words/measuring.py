@@ -10,7 +10,7 @@ from netlab.experiment.conditions import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import open_endpoints
 from netlab.experiment.found_facts import host_facts
-from netlab.experiment.trial import core_run, measured, request_of, setting_of, side_of
+from netlab.experiment.trial import core_run, measurement, request_of, setting_of, side_of
 from netlab.lab.lab import Lab
 from netlab.lab.pair import RECEIVER, SENDER
 from netlab.lab.reaper import SEARCH_PATH
@@ -93,7 +93,7 @@ def _run(
     facts = {name: end.facts for name, end in ends.items()}
     try:
         with truth.acts(place):
-            made = measured(
+            made = measurement(
                 lambda: core_run(sender, receiver, request, mtu_B=MTU_B),
                 setting=setting_of(study, group.path, MTU_B, group=group, facts=facts),
                 timing=timing,

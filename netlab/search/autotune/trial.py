@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from netlab.errors import RunError
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
-from netlab.experiment.trial import core_run, link_MBps, measured, run_of, setting_of
+from netlab.experiment.trial import core_run, link_MBps, measurement, run_of, setting_of
 from netlab.generators import TrialResult
 from netlab.measure.exchange import TAIL_MS, AgentChannel, RunOutcome, meter_of, window_of
 from netlab.results.flags import Flag
@@ -107,7 +107,7 @@ class PathUnderTest:
         facts = {end.name: end.facts for end in self._ends}
         setting = setting_of(self.study, self.group.path, self.mtu_B, group=self.group, facts=facts)
         try:
-            row = measured(
+            row = measurement(
                 lambda: self._run(candidate, limit_s),
                 setting=setting,
                 timing=self.timing,

@@ -19,14 +19,8 @@ import pandas as pd
 
 from netlab.analysis import cells, t_distribution
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, bonferroni, decide, holm
-from netlab.analysis.effects import (
-    COMMON_ROUNDS,
-    NO_INTERVAL,
-    Ratio,
-    p_of_ratio,
-    p_value,
-    paired_ratio,
-)
+from netlab.analysis.effects import NO_INTERVAL, Ratio, p_of_ratio, p_value, paired_ratio
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.errors import NetlabError
 from netlab.search.screen.design import LEAVE_ONE_OUT, Design
 
@@ -141,7 +135,7 @@ def _left_out(runs: pd.DataFrame, design: Design, level: float) -> np.ndarray:
             text = f"{knob}: the row with all knobs or the row without it has no valid run"
             raise NetlabError(text, code="E-SCREEN-004")
         ratio: Ratio = paired_ratio(before, after, level)
-        few = min(len(before), len(after)) < COMMON_ROUNDS
+        few = min(len(before), len(after)) < LEAST_ROUNDS
         ends = (math.nan, math.nan) if few else (math.log(ratio.low), math.log(ratio.high))
         effects.append((math.log(ratio.ratio), *ends, p_of_ratio(before, after)))
     return np.array(effects)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from netlab.analysis.intervals import LEAST
+from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.cli import loading, options
 from netlab.errors import NetlabError
 from netlab.experiment.progress import Progress
@@ -55,7 +55,7 @@ def _show_plan(ask: ScreenRequest) -> None:
     each_s = run_s(study) + VISIT_S
     more = f" to {study.max_rounds}" if study.max_rounds > study.min_rounds else ""
     seconds = each_s * (rows * study.min_rounds + 3 * ask.confirm_rounds)
-    again_s = each_s * study.noise.retries * (rows + 3) * LEAST + study.noise.wait
+    again_s = each_s * study.noise.retries * (rows + 3) * LEAST_ROUNDS + study.noise.wait
     click.echo(
         f"{plan.kind} design: {rows} rows x {study.min_rounds}{more} rounds, then 3 x "
         f"{ask.confirm_rounds} runs: about {seconds / 60:.0f} min at least, and up to "

@@ -10,8 +10,8 @@ import pytest
 from netlab.analysis.measured import from_frames
 from netlab.longpath import tables
 from netlab.longpath.report import REPORT
-from netlab.report.pages import measured_pages
-from netlab.report.publishing import FACTORS, measured_notebooks
+from netlab.report.pages import study_pages
+from netlab.report.publishing import FACTORS_NOTEBOOK, result_notebooks
 
 
 def test_the_paths_are_those_of_the_study_whose_short_form_says_that_it_is_short(lp):
@@ -83,19 +83,19 @@ def test_the_transfer_is_printed_as_rapid_did_and_ping_and_traceroute_as_they_di
 
 
 def test_a_long_path_has_its_own_notebook_and_charts_over_streams_where_a_group_varies_them(lp):
-    assert measured_notebooks(lp.measured) == (REPORT.notebook,)
+    assert result_notebooks(lp.measured) == (REPORT.notebook,)
     runs = lp.measured.runs.copy()
     first = runs.index[runs["group"] == runs["group"].iloc[0]]
     runs.loc[first[0], "streams"] = runs["streams"].max() + 1
     varied = replace(lp.measured, runs=runs)
-    assert measured_notebooks(varied) == (REPORT.notebook, FACTORS)
+    assert result_notebooks(varied) == (REPORT.notebook, FACTORS_NOTEBOOK)
 
 
 def test_another_study_of_a_long_path_has_no_page_of_the_slac_study(lp):
     mine = lp.measured.study.model_copy(update={"name": "bbr-over-180-ms", "report": None})
     other = from_frames(mine, lp.measured.runs, lp.intervals, lp.measured.results)
-    assert REPORT.notebook not in measured_notebooks(other)
-    pages = {page.file: page for page in measured_pages(other)}
+    assert REPORT.notebook not in result_notebooks(other)
+    pages = {page.file: page for page in study_pages(other)}
     assert "after slow start" not in pages["tables.html"].body
     assert "The emulated paths" not in pages["tables.html"].body
 

@@ -9,7 +9,7 @@ from synthetic import measured
 from netlab.openlab import own_table, published_beside, sentences
 from netlab.openlab import then_and_now as tn
 from netlab.openlab.report import BESIDE_A_TABLE
-from netlab.report.publishing import measured_notebooks
+from netlab.report.publishing import result_notebooks
 from netlab.study import Study
 
 THEN_MBPS = {(1500, 1024): 200.0, (1500, 65536): 300.0, (9000, 1024): 240.0, (9000, 65536): 360.0}
@@ -58,7 +58,7 @@ def test_each_step_has_a_verdict_by_the_measured_interval(both):
     assert found.loc["record_length_B", "verdict"] == tn.SMALLER
     assert found.loc["mtu_B", "verdict"] == tn.DOES_NOT_HOLD  # 1.2 and 0.8
     assert "Steps of each factor" in repr(own_table.steps(both))
-    assert BESIDE_A_TABLE in measured_notebooks(both), "the report has its page"
+    assert BESIDE_A_TABLE in result_notebooks(both), "the report has its page"
 
 
 def test_a_table_that_fits_several_cells_says_so(tmp_path):

@@ -18,7 +18,7 @@ from netlab.errors import NetlabError
 from netlab.experiment.campaign_record import CampaignRecord, open_record
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
-from netlab.report.pages import measured_pages
+from netlab.report.pages import study_pages
 from netlab.results import campaign_files
 from netlab.search.mlrsearch.bounds import DOCUMENT, FOLDER, HEADS
 from netlab.search.screen.page import screen_pages
@@ -52,7 +52,7 @@ def searched(directory: Path, facts: campaigns.Facts, rates_MBps: float) -> pd.D
 
 
 def page(directory: Path) -> str:
-    pages = {page.file: page for page in measured_pages(load_measured(directory))}
+    pages = {page.file: page for page in study_pages(load_measured(directory))}
     return re.sub(r"<[^>]+>", " ", pages["mlrsearch.html"].body)
 
 

@@ -8,7 +8,7 @@ from netlab.openlab.published.claims.claim import CheckResult, PrintedValue, Ver
 _HALF_INTERVAL_UNIT_S = 0.05
 
 
-def measured(document: str, phase: str, column: str) -> float:
+def printed_value(document: str, phase: str, column: str) -> float:
     """A number printed before or after tuning, such as ``rate_Mbps``."""
     frame = frame_of("gigabit-tuning").set_index(["document", "phase"])
     return float(frame.loc[(document, phase), column])
@@ -23,7 +23,7 @@ def solaris_linux_setting(key: str) -> list[int]:
 def iperf_rate(phase: str, printed: PrintedValue) -> CheckResult:
     """Compare a bandwidth that iperf printed with its amount over its rounded interval."""
     moved_B, seconds = (
-        measured("solaris-linux", phase, column) for column in ("transferred_B", "interval_s")
+        printed_value("solaris-linux", phase, column) for column in ("transferred_B", "interval_s")
     )
     megabits = moved_B * 8 / 1e6
     least = megabits / (seconds + _HALF_INTERVAL_UNIT_S)
