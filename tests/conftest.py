@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 # shared by several folders of tests, the first of which imports them
 pytest.register_assert_rewrite(
-    *("e2e.faults.causes", "e2e.faults.fault_site", "nightly.vm.guest", "nightly.vm.vm_site"),
+    *("e2e.faults.of_hosts", "e2e.faults.of_processes", "e2e.faults.of_the_controller"),
+    *("e2e.faults.of_the_way", "e2e.faults.under_way", "e2e.faults.fault_site"),
+    *("nightly.vm.guest", "nightly.vm.vm_site", "imports.read_formats", "measure.ends_of_flags"),
     *("measure.exchanged_run", "measure.flagged_runs", "native.agent_peers", "fleet.planned_fleet"),
 )
 # no deadline: other work on the machine must not fail a property

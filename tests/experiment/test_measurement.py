@@ -14,7 +14,7 @@ from netlab.experiment.trial import (
     core_run,
     link_burst_B,
     link_MBps,
-    measured,
+    measurement,
     probe_request,
     request_of,
     run_of,
@@ -144,7 +144,7 @@ def test_a_run_is_recorded_and_flagged():
     clock = Clock()
     agents = {name: good_agent(clock) for name in "ab"}
     made, ends, run = run_on(agents, drift=["mtu was 9000, is 1500"])
-    result = measured(
+    result = measurement(
         run,
         setting=setting_of(made, "a-b", 1500, group=made.groups[0], facts=FACTS),
         timing=TIMING,
@@ -171,7 +171,7 @@ def test_a_run_over_an_emulated_path_is_made_between_its_reports():
         raise RunError("the emulator is gone")
 
     with pytest.raises(RunError, match="emulator is gone"):
-        measured(
+        measurement(
             run,
             setting=setting_of(made, "a-b", 1500, group=made.groups[0], facts=FACTS),
             timing=TIMING,

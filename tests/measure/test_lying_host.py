@@ -14,7 +14,7 @@ from lying_host import RECORDED, encoded, lies, replaying
 from measure.scripted import Clock, request, side
 
 from netlab.errors import HostError, RunError
-from netlab.experiment.trial import measured, setting_of
+from netlab.experiment.trial import measurement, setting_of
 from netlab.files.answers import checked
 from netlab.generators import TrialResult
 from netlab.measure.bottleneck import bottleneck
@@ -54,7 +54,7 @@ def stored(kind: str, answers: list[bytes]) -> tuple[dict, object]:
         flows = [(flow.gen, flow.sink) for flow in outcome.flows]
         return TrialResult(outcome, audit(flows, mtu_B=65536, both=False))
 
-    result = measured(
+    result = measurement(
         run,
         setting=setting_of(STUDY, path, 65536, group=STUDY.groups[0], facts=FACTS),
         timing=TIMING,

@@ -22,7 +22,7 @@ from netlab.analysis.sides import ComparedSide, split
 from netlab.errors import BadInput
 from netlab.report import tables
 from netlab.report.explore import charts, has_factors, levels, stack
-from netlab.report.publishing import FACTORS, result_notebooks
+from netlab.report.publishing import FACTORS_NOTEBOOK, result_notebooks
 from netlab.report.view_pages import view_pages
 from netlab.study import Study
 
@@ -169,7 +169,7 @@ def test_a_target_in_gigabits_is_tested_on_the_best_cell(measured):
 
 
 def test_the_report_shows_the_two_factors_with_the_most_levels(measured):
-    assert has_factors(measured) and result_notebooks(measured) == (FACTORS,)
+    assert has_factors(measured) and result_notebooks(measured) == (FACTORS_NOTEBOOK,)
     assert len(levels(measured).frame) == 5
     shown = stack(measured)
     assert len(shown.tables) == 8

@@ -58,8 +58,6 @@ def test_links_lead_to_files_and_every_page_and_command_is_reached():
     assert [name for name in main.commands if f"`netlab {name}" not in first] == []
 
 
-# ``make docs``.
-
 ROOT = guide.DOCS.parent
 
 

@@ -69,9 +69,6 @@ def test_a_host_takes_its_own_profile_where_it_has_one():
     assert study.profile("linux64-a", "full") == "openlab-2003-full"
 
 
-# load() and the digest.
-
-
 def test_quick_takes_the_quick_timing_unless_another_is_given_and_says_so_in_the_name():
     study = load(OPENLAB, quick=True)
     assert study.name == "openlab-2003-quick"

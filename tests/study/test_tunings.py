@@ -73,9 +73,6 @@ def write(tmp_path):
     return make
 
 
-# as-found.
-
-
 def test_a_study_without_tunings_measures_its_hosts_as_found():
     plain = study()
     assert [(level.name, level.mtus_B) for level in plain.tunings] == [("as-found", None)]

@@ -10,8 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from e2e.faults.causes import FAULTS, GONE_S
+from e2e.faults.causes import FAULTS
 from e2e.faults.fault_site import SSHD, Site, disturbed, promised, resumed, unchanged, until
+from e2e.faults.under_way import GONE_S
 
 PROMISES = promised("Faults and what is seen of them")
 SIDE_BY_SIDE = 4
