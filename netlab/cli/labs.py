@@ -49,13 +49,16 @@ def _shown(lab: Lab) -> str:
         f"lab {status['id']}: study {status['study']}, {whole}{where}{owner}",
         f"  processes: {task_group.IN_WORDS[status['task_group']]}",
     ]
-    for name, host in status["hosts"].items():
-        up = "up" if host["up"] else "gone"
-        lines.append(f"  host {name}: {up}, namespace {host['namespace']}")
+    for kind in ("host", "switch of path"):
+        for name, place in status["hosts" if kind == "host" else "switches"].items():
+            up = "up" if place["up"] else "gone"
+            lines.append(f"  {kind} {name}: {up}, namespace {place['namespace']}")
     for name, path in status["paths"].items():
-        ends = " -- ".join(
+        first, second, *also = (
             f"{end['host']} {end['interface']} {' '.join(end['addresses'])}" for end in path["ends"]
         )
+        ends = " -- ".join([", ".join([first, *also]), *["switch"] * bool(also), second])
         rate = f", {path['rate_bps'] / 1e6:.0f} Mb/s of frames" if path["rate_bps"] else ""
-        lines.append(f"  path {name}: {ends}{rate}")
+        emulated = f", emulated with {path['emulated_with']}" if path["emulated_with"] else ""
+        lines.append(f"  path {name}: {ends}{rate}{emulated}")
     return "\n".join(lines)

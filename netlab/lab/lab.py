@@ -23,7 +23,7 @@ from netlab.errors import BadInput, HostError, Unsupported
 from netlab.files.bounded_json import read_json
 from netlab.files.uncut import interrupts_wait
 from netlab.hosts.ssh import SshHost
-from netlab.lab import emulator, link, namespaces, reaper, rootless, sshd, task_group
+from netlab.lab import emulator, link, namespaces, reaper, rootless, sshd, switch, task_group
 from netlab.lab.making import make
 from netlab.lab.namespaces import inside
 from netlab.lab.requirements import check, check_rights
@@ -210,8 +210,19 @@ class Lab:
         """Return the emulator of a path: ``netlab``, ``netem``, or None for a plain cable."""
         return next((p.emulated_with for p in self.topology.paths if p.name == path), None)
 
+    @property
+    def switches(self) -> dict[str, str]:
+        """Namespaces of switches by the names of their paths."""
+        return switch.namespaces(self.id, self.topology.paths)
+
+    @property
+    def whole(self) -> bool:
+        """True if all of it was made and no namespace of it is gone."""
+        names = {*map(self.namespace, self.hosts), *self.switches.values()}
+        return self.complete and names <= {*reaper.namespaces_of(self.id)}
+
     def fits(self, study: Study) -> bool:
-        return self.complete and self.topology == topology(study)
+        return self.whole and self.topology == topology(study)
 
     def describe(self) -> dict[str, dict[str, dict]]:
         """Settings of each end as the kernel has them: path name -> host name -> values."""
@@ -227,22 +238,22 @@ class Lab:
 
     def status(self) -> dict:
         present = set(reaper.namespaces_of(self.id))
-        names = {host: self.namespace(host) for host in self.hosts}
-        pids = {
-            name: len(reaper.processes_in([name])) for name in names.values() if name in present
-        }
+
+        def of(name: str) -> dict[str, object]:
+            up = name in present
+            processes = len(reaper.processes_in([name])) if up else 0
+            return {"namespace": name, "up": up, "processes": processes}
+
         return {
             "id": self.id,
             "study": self.study,
-            "complete": self.complete and set(names.values()) <= present,
+            "complete": self.whole,
             "made_at": self.made_at,
             "owner_pid": self.owner_pid,
             "task_group": self.task_group,
             "state": str(self.state),
-            "hosts": {
-                host: {"namespace": name, "up": name in present, "processes": pids.get(name, 0)}
-                for host, name in names.items()
-            },
+            "hosts": {host: of(self.namespace(host)) for host in self.hosts},
+            "switches": {path: of(name) for path, name in self.switches.items()},
             "paths": {
                 path.name: {
                     "ends": [

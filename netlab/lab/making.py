@@ -35,8 +35,7 @@ def make(state: Path, plan: Topology, busy: int) -> None:
     task_group.make_task_group(state, len(plan.hosts))
     if rootless.rootless():
         rootless.hold_namespaces(state, busy)
-    switched = [path.name for path in plan.paths if path.also]
-    switches = {path: switch.namespace(lab_id, at) for at, path in enumerate(switched)}
+    switches = switch.namespaces(lab_id, plan.paths)
     added = [
         partial(tool, (*entry(name), "ip", "netns", "add", name), busy=busy)
         for name in (*names.values(), *switches.values())

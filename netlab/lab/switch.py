@@ -8,6 +8,7 @@ fixed: no packet waits for an address to be resolved.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 
 from netlab.lab import reaper
 from netlab.lab.namespaces import inside, ip, tool
@@ -33,9 +34,10 @@ fi
 """
 
 
-def namespace(lab_id: str, number: int) -> str:
-    """Name of the namespace of a switch; no host has a plus sign in its name."""
-    return f"{reaper.PREFIX}{lab_id}-+{number}"
+def namespaces(lab_id: str, paths: Iterable[LabPath]) -> dict[str, str]:
+    """Namespace of the switch of each path that has one; no host has a plus sign in its name."""
+    switched = (path.name for path in paths if path.also)
+    return {name: f"{reaper.PREFIX}{lab_id}-+{number}" for number, name in enumerate(switched)}
 
 
 def _port(at: int) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from e2e import lab_owner
-from e2e.conftest import assert_machine_is, dump
+from e2e.conftest import assert_machine_is, dump, run_netlab
 from lab_study import bus, lab_study
 from waiting import until
 
@@ -331,3 +332,31 @@ def test_a_lab_abandoned_before_its_name_is_removed():
         stale = reaper.base() / ".0123456789abcdef"
         stale.mkdir()
     assert not stale.exists()
+
+
+def test_a_switch_is_a_part_of_its_lab_that_is_listed_and_missed():
+    """Without it no further sender reaches the receiver, so that no study takes the lab again."""
+    ends = {"ends": [{"host": "a"}, {"host": "b"}], "also": [{"host": "c"}]}
+    paths = {"a-b": {**ends, "link": {"emulator": {"rtt_ms": 2.0}}}}
+    # a name of its own keeps it apart from labs of other tests
+    study = lab_study({name: {"kind": "lab"} for name in "abc"}, paths, name=_lab_id("sw"))
+    lab_id = _lab_id("s")
+    lab = Lab.up(study, lab_id=lab_id)
+    try:
+        shown = run_netlab("lab", "status").stdout.partition(f"lab {lab_id}: ")[2]
+        shown = shown.partition("\nlab ")[0].splitlines()
+        (name,) = (n for n in reaper.namespaces_of(lab_id) if n not in map(lab.namespace, "abc"))
+        assert "complete" in shown[0] and "NOT" not in shown[0]
+        assert f"  switch of path a-b: up, namespace {name}" in shown
+        (path,) = (line for line in shown if line.startswith("  path a-b: "))
+        assert re.match(r"  path a-b: a data0 .*, c data0 .* -- switch -- b data0 ", path)
+        assert path.endswith(", emulated with netlab")
+        assert lab.fits(study)
+        subprocess.run(("ip", "netns", "delete", name), check=True)
+        shown = run_netlab("lab", "status").stdout.partition(f"lab {lab_id}: ")[2].splitlines()
+        assert "NOT complete" in shown[0]
+        assert f"  switch of path a-b: gone, namespace {name}" in shown
+        assert not lab.fits(study)
+    finally:
+        lab.down()
+    assert _left_of(lab_id) == []
