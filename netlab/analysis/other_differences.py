@@ -53,7 +53,10 @@ PROGRAMS = {"netlab version", "generator version", "study"}
 DIGEST_CHARS = 12
 ABSENT = "not recorded"
 ALONE, PATHS_ALONE = "hosts of one side", "path of one side"
-"""Names of hosts and paths that one side has alone."""
+TUNINGS_ALONE = "tunings of one side"
+KINDS_ALONE = (ALONE, PATHS_ALONE, TUNINGS_ALONE)
+"""Names of hosts, paths and tunings that one side has alone."""
+NONE_ALONE = "none"
 SHOWN = 4
 """Values that are listed of one item."""
 
@@ -70,16 +73,22 @@ def differences(
     Hosts and paths that one side has alone, under other names, are compared together.
     """
     both = _hosts(a) & _hosts(b)
+    tunings = [{f"tuning {name}" for name in runs["tuning"].unique()} for runs in (a, b)]
+    by_tuning = by != "tuning" and max(map(len, tunings)) > 1
+    both |= tunings[0] & tunings[1]
     one, other = studies
     if one and other:
         both |= {f"path {name}" for name in one.paths.keys() & other.paths.keys()}
     of_a, of_b = (
-        _items(runs, study, by, both) for runs, study in zip((a, b), studies, strict=True)
+        _items(runs, study, by, both, by_tuning=by_tuning)
+        for runs, study in zip((a, b), studies, strict=True)
     )
+    # a host, path or tuning without a counterpart has nothing to be compared with
+    lone = {kind for kind in KINDS_ALONE if (kind in of_a) != (kind in of_b)}
     rows = [
         (item, _text(item, of_a.get(item)), _text(item, of_b.get(item)))
         for item in dict.fromkeys([*of_a, *of_b])
-        if of_a.get(item) != of_b.get(item)
+        if of_a.get(item) != of_b.get(item) and (item in lone or lone.isdisjoint(item.split(", ")))
     ]
     # First what was asked of the paths: the RTT, before the warm-up that follows from it.
     rows.sort(
@@ -113,7 +122,7 @@ def _leaves(content: dict, inside: str = "") -> Iterator[tuple[str, object]]:
 
 def _text(item: str, values: set[str] | None) -> str:
     if not values:
-        return ABSENT
+        return NONE_ALONE if item in KINDS_ALONE else ABSENT
     shown = sorted(value[:DIGEST_CHARS] if item in DIGESTS else value for value in values)
     more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
     return "; ".join(shown[:SHOWN]) + more
@@ -125,7 +134,9 @@ def _hosts(runs: pd.DataFrame) -> set[str]:
     return {host for hosts in (*found, *_parsed(runs["knobs"], "knobs")) for host in hosts}
 
 
-def _items(runs: pd.DataFrame, study: Study | None, by: str, both: set[str]) -> dict[str, set[str]]:
+def _items(
+    runs: pd.DataFrame, study: Study | None, by: str, both: set[str], *, by_tuning: bool
+) -> dict[str, set[str]]:
     items: dict[str, set[str]] = {}
 
     def add(item: str, value: object) -> None:
@@ -144,9 +155,12 @@ def _items(runs: pd.DataFrame, study: Study | None, by: str, both: set[str]) -> 
             add(item, value)
     for host in _hosts(runs) - both:
         add(ALONE, host)
-    by_tuning = runs.groupby("tuning", sort=False)["knobs"]
-    for tuning, texts in by_tuning:
-        where = "" if by == "tuning" or len(by_tuning) == 1 else f", tuning {tuning}"
+    for tuning, texts in runs.groupby("tuning", sort=False)["knobs"]:
+        name, where = f"tuning {tuning}", ""
+        if by_tuning:
+            where = f", {name if name in both else TUNINGS_ALONE}"
+            if name not in both:
+                add(TUNINGS_ALONE, tuning)
         for content in _parsed(texts, "knobs"):
             for host, knobs in content.items():
                 for knob, value in knobs.items():

@@ -66,3 +66,42 @@ def test_further_senders_are_counted_and_their_addresses_not_shown():
     row = found.set_index("item").loc["path p1, hosts"]
     assert (row["a"], row["b"]) == ("2", "4")
     assert not found.astype(str).apply(lambda of: of.str.contains("address")).to_numpy().any()
+
+
+def facts_of(*hosts: str):
+    """A change that records a fact and a setting of each of these hosts."""
+    provenance = json.dumps({"hosts": {name: {"kernel": "6.1", "cpus": 2} for name in hosts}})
+    knobs = json.dumps({name: {"net.core.rmem_max": "212992"} for name in hosts})
+    return lambda row: row.update(provenance=provenance, knobs=knobs)
+
+
+def test_a_host_of_one_side_alone_is_one_line_and_its_facts_are_none():
+    more, fewer = lab(1.0, "third", "fourth"), lab(1.0, "third")
+    ends = ("left", "middle", "third")
+    of_more = synthetic.runs_of(more, change=facts_of(*ends, "fourth"))
+    of_fewer = synthetic.runs_of(fewer, change=facts_of(*ends))
+    sides = {"a": (of_more, more), "b": (of_fewer, fewer)}
+    for one, other in (("a", "b"), ("b", "a")):
+        (runs, studies) = zip(sides[one], sides[other], strict=True)
+        found = differences(*runs, studies).set_index("item")
+        assert found.index.tolist() == ["path p1, hosts", "hosts of one side", "study digest"]
+        named = {"a": "fourth", "b": "none"}
+        assert found.loc["hosts of one side"].tolist() == [named[one], named[other]]
+
+
+def test_a_tuning_of_one_side_alone_is_one_line_and_equal_settings_are_none():
+    """One tuning more gives the settings of the other no name that the first side lacks."""
+    both, one = (
+        campaigns.study(factors={}, tunings=[{"name": name, "knobs": []} for name in names])
+        for names in (("plain", "large"), ("plain",))
+    )
+    change = facts_of("left", "middle", "right")
+    runs = [synthetic.runs_of(study, change=change) for study in (both, one)]
+    found = differences(*runs, (both, one)).set_index("item")
+    assert found.index.tolist() == ["tunings of one side", "study digest"]
+    assert found.loc["tunings of one side"].tolist() == ["large", "none"]
+    knobs = json.dumps({"left": {"net.core.rmem_max": "425984"}})
+    runs[1] = runs[1].assign(knobs=knobs).astype({"knobs": "string"})
+    found = differences(*runs, (both, one)).set_index("item")
+    row = found.loc["left, net.core.rmem_max, tuning plain"]
+    assert row.tolist() == ["212992", "425984"]
