@@ -19,7 +19,7 @@ from netlab.analysis.intervals import LEAST_ROUNDS, Interval
 from netlab.analysis.mean_ratios import mean_difference, mean_ratio, without_rounds
 from netlab.analysis.measured import Measured, computed_once, published_values
 from netlab.analysis.own_report import own_report
-from netlab.analysis.shares import FROM, LINKS, of_stacks, stack_name
+from netlab.analysis.shares import FROM, LINKS, of_stacks, stack_names
 from netlab.analysis.trust import counted
 from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
@@ -155,7 +155,7 @@ def sharing(m: Measured) -> tuple[str, ...]:
     relative = own["share_percent"] / own["equal"]
     parts = [_share_of(m, own.loc[at]) for at in (relative.idxmax(), relative.idxmin())]
     reach = f"{parts[0]} to {parts[1]}" if len(own) > 1 else parts[0]
-    name, several = stack_name(control), counted(len(own), "cell")
+    name, several = stack_names(frame["control"].unique())[control], counted(len(own), "cell")
     whose, of = f"{name}'s share of the bytes", "all flows"
     if FROM in control:
         whose = f"The share of {name} in the bytes"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from netlab.analysis.t_distribution import t_quantile
 from netlab.measure.steadiness import whole_within
 from netlab.study import flows as unequal
 from netlab.study.base import dealt
+from netlab.units import listed
 
 STACK_NAMES = {
     "reno": "Reno",
@@ -45,10 +47,15 @@ FROM = "from_"
 """Before the name of the host that sends a flow of several hosts, in its `control`."""
 
 
-def stack_name(congestion: str) -> str:
-    """Usual name of a congestion control, also of a study's own, such as ``fast-small``."""
+def stack_name(congestion: str, *, whole: bool = False) -> str:
+    """Usual name of a congestion control, also of a study's own, such as ``fast-small``.
+
+    `whole` adds the study's own name, as in ``FAST (fast-small)``.
+    """
     name, _, own = congestion.partition("@")
     shown = STACK_NAMES.get(name.partition("-")[0], name)
+    if whole and shown.lower() != name:
+        shown = f"{shown} ({name})"
     own, _, host = own.partition(FROM)
     own = own.removesuffix("_")
     if own in SPAN_NAMES:
@@ -56,6 +63,22 @@ def stack_name(congestion: str) -> str:
     elif own:
         shown = f"{shown} at {own.removesuffix('ms')} ms"
     return f"{shown} from {host}" if host else shown
+
+
+def stack_names(named: Iterable[str]) -> dict[str, str]:
+    """Usual name of each congestion control; those of one usual name with the study's own."""
+    usual = {one: stack_name(one) for one in named}
+    shared = Counter(usual.values())
+    return {one: stack_name(one, whole=shared[name] > 1) for one, name in usual.items()}
+
+
+def stacks_text(stacks: Iterable[tuple[int, str]]) -> str:
+    """``BBR and 16 CUBIC`` of numbers of streams and congestion controls; each once."""
+    counts: Counter[str] = Counter()
+    for count, name in stacks:
+        counts[name] += count
+    names = stack_names(counts)
+    return listed(f"{count} " * (count > 1) + names[name] for name, count in counts.items())
 
 
 def stack_of_stream(congestion: str, stream: int) -> str:

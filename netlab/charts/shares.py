@@ -16,7 +16,7 @@ from netlab.analysis import cell_texts, printed
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.later_flows import shares_over_time
 from netlab.analysis.share_over_time import OverTime
-from netlab.analysis.shares import stack_name
+from netlab.analysis.shares import stack_names
 from netlab.charts import line_labels, looks
 from netlab.charts.cell_rows import ROW_IN
 from netlab.charts.chart import Panels, describe
@@ -86,27 +86,28 @@ def stacks(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
     """Draw the share of each stack in the cells of a group: a row a cell, a mark a stack."""
     ax, rows = _rows(frame, labels, ax)
     styles, words = stack_styles(frame["control"].tolist()), []
+    names = stack_names(styles)
     named: set[str] = set()
     for at, (label, part) in enumerate(rows):
         for row in part.to_dict("records"):
-            name = stack_name(row["control"])
+            name = names[row["control"]]
             fair = 100 * row["flows"] / row["of_flows"]
             ax.vlines(fair, at - 0.3, at + 0.3, colors=looks.CEILING_COLOUR, linewidth=1)
             shown = "_" + name if name in named else name
             named.add(name)
             ends = ("share_percent", "share_low_percent", "share_high_percent")
             _dot(ax, at, row, ends, styles[row["control"]], shown)
-        words.append(f"{label}: {in_words(part)}")
+        words.append(f"{label}: {in_words(part, names)}")
     ax.set(xlabel="share of the bytes in the window, %", xlim=(-2, 102))
-    line_labels.legend_below(ax, ncols=_legend_columns([*map(stack_name, styles)]))
+    line_labels.legend_below(ax, ncols=_legend_columns([*names.values()]))
     alt = f"Dots of the share of each stack, a row a cell. {'; '.join(words)}."
     return describe(ax, alt, SHARE_CAPTION)
 
 
-def in_words(part: pd.DataFrame) -> str:
+def in_words(part: pd.DataFrame, names: Mapping[str, str]) -> str:
     """``BBR 61.2 % of 4 flows, CUBIC 38.8 % of 4``."""
     return ", ".join(
-        f"{stack_name(row['control'])} {cell_texts.number(row['share_percent'])} % "
+        f"{names[row['control']]} {cell_texts.number(row['share_percent'])} % "
         f"with {row['flows']} of {row['of_flows']} flows"
         for row in part.to_dict("records")
     )
@@ -147,8 +148,9 @@ def _multiples(count: int, group: str) -> tuple[Figure, np.ndarray]:
 def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], group: str) -> Panels:
     """Draw the share of each part of the flows over time, beside an equal share."""
     fig, axes = _multiples(len(found), group)
-    words, names = [], [name for one in found for name in one.controls]
-    styles = stack_styles(names)
+    words: list[str] = []
+    styles = stack_styles([name for one in found for name in one.controls])
+    names = stack_names(styles)
     for ax, one in zip(axes.flat, found, strict=False):
         starts, first = [], 0
         for at, flow in enumerate(one.flows):
@@ -161,7 +163,7 @@ def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], grou
             equal_style = {"color": looks.CEILING_COLOUR, "linewidth": 1, "zorder": 1}
             ax.plot(equal.index[on], equal[on], drawstyle="steps-pre", **equal_style)
             if flow.start_s:
-                who = f"{flow.count} {stack_name(control)}"
+                who = f"{flow.count} {names[control]}"
                 starts.append(
                     f"{who} from {flow.start_s:g} s has {share.iloc[-1]:.0f} % at the end"
                 )
@@ -175,7 +177,7 @@ def newcomer_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], grou
         for style in styles.values()
     ]
     equal_line = Line2D([], [], color=looks.CEILING_COLOUR, linewidth=1)
-    shown = [*map(stack_name, styles), "equal share"]
+    shown = [*names.values(), "equal share"]
     columns = _legend_columns(shown)
     fig.legend([*lines, equal_line], shown, ncols=columns, loc="outside lower center")
     alt = f"Line charts of the shares of flows that start at several times. {'; '.join(words)}."
@@ -206,7 +208,7 @@ def over_time_panels(found: Sequence[OverTime], labels: Mapping[tuple, str], gro
         Line2D([], [], color=style["color"], linestyle=style["linestyle"])
         for style in styles.values()
     ]
-    names = [stack_name(control) for control in styles]
+    names = [*stack_names(styles).values()]
     fig.legend(lines, names, ncols=_legend_columns(names), loc="outside lower center")
     alt = f"Line charts of the goodput of every stream over time. {'; '.join(words)}."
     return Panels(describe(fig, alt, OVER_TIME_CAPTION), axes)

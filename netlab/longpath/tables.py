@@ -7,7 +7,7 @@ import math
 import pandas as pd
 
 from netlab.analysis.cell_texts import MISSING, number
-from netlab.analysis.shares import stack_name
+from netlab.analysis.shares import stacks_text
 from netlab.congestion import bdp_B
 from netlab.files.bounded_json import parse_json
 from netlab.files.tables import Preformatted, Sentence, Table, table_or
@@ -91,7 +91,7 @@ def stacks(lp: LongPath) -> Table:
     """The four stacks with either MTU: goodput after slow start, and its bottleneck."""
     rows = [
         {
-            "stack": ", ".join(stack_name(name) for _, name in controls(row["congestion"])),
+            "stack": stacks_text(controls(row["congestion"])),
             "MTU, B": row["mtu_B"],
             "Mb/s": _mean(row),
             "within the run, Mb/s": _within(row["mean_Mbps"], row["half_width_Mbps"], 1),

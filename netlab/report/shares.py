@@ -40,11 +40,12 @@ def stacks(m: Measured) -> Table | Sentence:
     frame = mixed(m)
     if frame.empty:
         return Sentence(NONE if shares.of_streams(m).empty else NOT_MIXED)
+    names = shares.stack_names(frame["control"].unique())
     shown = _rows(
         m,
         frame,
         lambda row: {
-            "stack": shares.stack_name(row["control"]),
+            "stack": names[row["control"]],
             "flows": f"{row['flows']} of {row['of_flows']}",
             "share, %": _share(row),
             "equal share, %": cell_texts.number(100 * row["flows"] / row["of_flows"]),
@@ -64,7 +65,7 @@ def jain(m: Measured) -> Table | Sentence:
         m,
         frame,
         lambda row: {
-            "stacks": _stacks(row["congestion"]),
+            "stacks": shares.stacks_text(controls(row["congestion"])),
             "flows": row["of_flows"],
             "Jain's index": _marked(row, _interval(*(row[name] for name in ends))),
         },
@@ -77,11 +78,12 @@ def newcomers(m: Measured) -> Table | Sentence:
     frame = later_flows.of_newcomers(m)
     if frame.empty:
         return Sentence(NO_NEWCOMERS)
+    names = shares.stack_names(frame["control"].unique())
     shown = _rows(
         m,
         frame,
         lambda row: {
-            "newcomers": f"{row['flows']} {shares.stack_name(row['control'])}",
+            "newcomers": f"{row['flows']} {names[row['control']]}",
             "from, s": cell_texts.number(row["start_s"]),
             "share, %": _share(row),
             "equal share, %": cell_texts.number(100 * row["flows"] / row["of_flows"]),
@@ -108,23 +110,18 @@ def streams(m: Measured) -> Table | Sentence:
     frame = shares.of_each_stream(m)
     if frame.empty:
         return Sentence(NONE)
+    names = shares.stack_names(frame["control"].unique())
     shown = _rows(
         m,
         frame,
         lambda row: {
             "stream": row["stream"],
-            "stack": shares.stack_name(row["control"]),
+            "stack": names[row["control"]],
             "share, %": _share(row),
             "Mb/s": cell_texts.number(8 * row["goodput_MBps"]),
         },
     )
     return Table(shown, "Share of every stream", note=_note(NOTE, frame), data=frame)
-
-
-def _stacks(congestion: str) -> str:
-    """``BBR and 16 CUBIC``."""
-    parts = controls(congestion)
-    return " and ".join(f"{n} " * (n > 1) + shares.stack_name(name) for n, name in parts)
 
 
 def _share(row: dict) -> str:

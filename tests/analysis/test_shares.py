@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import synthetic
+from matplotlib.text import Text
 from uneven_flows import BBR_SHARE, STUDY, measured, stranger
 
 from netlab import study as studies
@@ -16,10 +17,13 @@ from netlab.analysis.answers import headline
 from netlab.analysis.any_factors import levels_of
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import Measured, from_frames
+from netlab.charts import shares as charts
+from netlab.charts.cell_rows import row_labels
 from netlab.files.tables import HOLLOW
 from netlab.report import front, notebook_answer, pages, tables, view_pages
 from netlab.report import shares as shown
 from netlab.study import flows
+from netlab.study.base import controls
 
 
 @pytest.fixture
@@ -140,6 +144,33 @@ def test_the_whole_site_draws_the_page_among_the_others(m):
 def test_one_flow_of_a_stack_beside_sixteen_is_named_by_its_stream():
     stacks = [shares.stack_of_stream("bbr+16*cubic", stream) for stream in range(18)]
     assert stacks == ["BBR", *["CUBIC"] * 16, "BBR"]
+
+
+@pytest.mark.parametrize(
+    ("congestion", "text"),
+    [
+        ("cubic+reno+cubic", "2 CUBIC and Reno"),
+        ("bbr+16*cubic", "BBR and 16 CUBIC"),
+        ("bbr+2*cubic+reno+cubic", "BBR, 3 CUBIC and Reno"),
+        ("fast+reno+fast-small", "FAST, Reno and FAST (fast-small)"),
+        ("bbr-slow+2*bbr-new+bbr-slow", "2 BBR (bbr-slow) and 2 BBR (bbr-new)"),
+    ],
+)
+def test_each_stack_of_a_mixture_is_named_once_and_two_are_told_apart(congestion, text):
+    assert shares.stacks_text(controls(congestion)) == text
+
+
+def test_stacks_of_one_usual_name_are_told_apart_in_tables_and_in_the_legend(tmp_path):
+    more = "stacks: {bbr-new: {law: kernel}, bbr-slow: {law: kernel}}\n"
+    text = STUDY.replace("congestion: bbr+cubic", "congestion: bbr-new+bbr-slow") + more
+    (tmp_path / "two-bbr.yml").write_text(text)
+    m = measured(studies.load(tmp_path / "two-bbr.yml"), tmp_path)
+    named = {"BBR (bbr-new)", "BBR (bbr-slow)"}
+    for table in (shown.stacks(m), shown.streams(m)):
+        assert set(table.frame["stack"]) == named
+    assert set(shown.jain(m).frame["stacks"]) == {"BBR (bbr-new) and BBR (bbr-slow)"}
+    ax = charts.stacks(shown.mixed(m), row_labels(m.cells, m.study))
+    assert named <= {text.get_text() for text in ax.figure.findobj(Text)}
 
 
 LATE = """\
