@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -75,10 +76,10 @@ def stack_names(named: Iterable[str]) -> dict[str, str]:
 def stacks_text(stacks: Iterable[tuple[int, str]]) -> str:
     """``BBR and 16 CUBIC`` of numbers of streams and congestion controls; each once."""
     counts: Counter[str] = Counter()
-    for count, name in stacks:
-        counts[name] += count
+    for number, name in stacks:
+        counts[name] += number
     names = stack_names(counts)
-    return listed(f"{count} " * (count > 1) + names[name] for name, count in counts.items())
+    return listed(f"{number} " * (number > 1) + names[name] for name, number in counts.items())
 
 
 def stack_of_stream(congestion: str, stream: int) -> str:
@@ -330,30 +331,58 @@ def of_runs(m: Measured) -> pd.DataFrame:
     Of cells of mixed stacks alone: ``share_bbr_percent``; of each of two links in a row
     ``share_cubic_both_of_first_percent``.
     """
-    streams = of_streams(m)
+    streams, columns = of_streams(m), share_columns(m)
     streams = streams[streams["way"] != "reverse"]
     mixed = streams.groupby(["run_id", "way"])["control"].transform("nunique") > 1
-    wide = streams[mixed].assign(
-        column=[
-            share_column(str(control), of=OF_LINK.get(way, ""))
-            for control, way in streams.loc[mixed, ["control", "way"]].to_numpy()
-        ]
-    )
+    pairs = streams.loc[mixed, ["control", "way"]].to_numpy()
+    wide = streams[mixed].assign(column=[columns[control, way][""] for control, way in pairs])
     return wide.pivot_table(
         index="run_id", columns="column", values="share_percent", aggfunc="sum", sort=False
     )
 
 
-OF_LINK = {way: f"_of_{hop}" for hop, way in LINKS.items()}
-"""Ends of the names of columns of each of two links."""
-
-
-def share_column(control: str, end: str = "", of: str = "") -> str:
-    """Name of the column of a share: ``share_bbr_percent``, ``share_cubic_50ms_percent``."""
-    return f"share_{control.replace('@', '_')}{of}{end}_percent"
+OF_LINK = {way: f"of_{hop}" for hop, way in LINKS.items()}
+"""Parts of the names of columns of each of two links."""
 
 
 ENDS = ("low", "high")
+"""Of an interval, in the names of its columns."""
+
+
+@computed_once
+def share_columns(m: Measured) -> dict[tuple[str, str], dict[str, str]]:
+    """Columns of a share and of the ends of its interval, by control and way, then by end.
+
+    A stack or a host may be called as another's column ends. Of two alike the later one has more
+    underscores before what is netlab's: ``share_bbr__low_percent`` beside a stack ``bbr_low``.
+    """
+    streams = of_streams(m)[["control", "way"]].drop_duplicates()
+    pairs = set(map(tuple, streams[streams["way"] != "reverse"].to_numpy()))
+    each = [(tuple(filter(None, (*c.split("@"), OF_LINK.get(way)))), (c, way)) for c, way in pairs]
+    stems: dict[tuple[str, str], str] = {}
+    # names of stacks alone first: they have no place for more underscores
+    for parts, (control, way) in sorted(each, key=lambda one: (len(one[0]), one)):
+        (stems[control, way],) = _unlike("share_", parts, ("",), stems.values())
+    columns = {pair: {"": stem} for pair, stem in stems.items()}
+    taken = set(stems.values())
+    for pair, stem in stems.items():
+        ends = _unlike("", [stem], ENDS, taken)
+        columns[pair] |= dict(zip(ENDS, ends, strict=True))
+        taken |= set(ends)
+    return {
+        pair: {end: f"{name}_percent" for end, name in of.items()} for pair, of in columns.items()
+    }
+
+
+def _unlike(
+    before: str, parts: Sequence[str], ends: Sequence[str], taken: Collection[str]
+) -> list[str]:
+    """Parts and each end joined by as few underscores as make names that are not taken."""
+    joints = ("_" * length for length in count(1))
+    each = ([before + joint.join(filter(None, (*parts, e))) for e in ends] for joint in joints)
+    return next(names for names in each if not set(names) & set(taken))
+
+
 OF_CELLS = ("jain_index", "jain_low", "jain_high")
 """Columns of cells of several streams, besides a share of each stack."""
 
@@ -368,11 +397,13 @@ def with_shares(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
     stacks = stacks[(stacks["way"] != "reverse") & (stacks["disturbed"] == "")]
     stacks = stacks[stacks["flows"] < stacks["of_flows"]]
     for way, part in known.groupby("way", sort=False):
-        names = {name: name + OF_LINK.get(str(way), "") for name in OF_CELLS}
+        of = f"_{OF_LINK[str(way)]}" if way in OF_LINK else ""
+        names = {name: name + of for name in OF_CELLS}
         frame = frame.join(part.set_index(keys)[list(names)].rename(columns=names), on=keys)
     for (control, way), part in stacks.groupby(["control", "way"], sort=False):
-        of = OF_LINK.get(str(way), "")
-        names = {"share_percent": share_column(str(control), of=of)}
-        names |= {f"share_{e}_percent": share_column(str(control), f"_{e}", of) for e in ENDS}
+        names = {
+            f"share_{end}_percent" if end else "share_percent": column
+            for end, column in share_columns(m)[str(control), str(way)].items()
+        }
         frame = frame.join(part.set_index(keys)[list(names)].rename(columns=names), on=keys)
     return frame if units is None else with_units(frame)

@@ -407,3 +407,54 @@ def test_a_report_of_mixed_stacks_opens_with_their_shares(m, study, tmp_path):
     assert answers.sharing(alone) == () and answers.question(alone) == answers.best(alone)
     disturbed = measured(study, tmp_path, synthetic.setting({"flags": "interference"}))
     assert answers.question(disturbed) == answers.best(disturbed)
+
+
+SUFFIXED = """\
+netlab: 1
+name: suffixed
+title: Names that end as columns do
+hosts: {a: {kind: lab}, b: {kind: lab}, c: {kind: lab}, c_low: {kind: lab}}
+paths:
+  wire:
+    ends: [{host: a}, {host: b}]
+    also: [{host: c}, {host: c_low}]
+    link: {emulator: {rtt_ms: 40, rate_Mbps: 3.5, queue_B: 9000}}
+tunings: [{name: plain, mtus_B: [1500], knobs: []}]
+stacks: {cubic_50ms: {law: kernel}, reno_high: {law: kernel}}
+congestion: cubic
+timing: {rounds: 4, seconds: 4, interval_ms: 200}
+streams: [6]
+groups:
+"""
+OF_HOSTS = "- {name: hosts, path: wire, sender: a, flows: [{}, {from: c}, {count: 4, from: c_low}]}"
+OF_TRIPS = "- {name: trips, path: wire, sender: a, flows: [{count: 5, rtt_ms: 10}, {rtt_ms: 50}]}"
+OF_STACKS = "- {name: stacks, path: wire, sender: a, congestion: STACKS}"
+
+
+@pytest.mark.parametrize(
+    ("groups", "shares_of"),
+    [
+        ([OF_HOSTS], {"cubic_from_c": 1 / 6, "cubic_from_c_low": 4 / 6}),
+        ([OF_STACKS.replace("STACKS", "reno+5*reno_high")], {"reno": 1 / 6, "reno_high": 5 / 6}),
+        (
+            [OF_TRIPS, OF_STACKS.replace("STACKS", "2*cubic_50ms+4*reno")],
+            {"cubic__50ms": 1 / 6, "cubic_50ms": 2 / 6},
+        ),
+    ],
+)
+def test_each_share_has_a_column_where_a_stack_or_a_host_ends_as_a_column_does(
+    tmp_path, groups, shares_of
+):
+    (tmp_path / "suffixed.yml").write_text(SUFFIXED + "\n".join([*groups, ""]))
+    study = studies.load(tmp_path / "suffixed.yml")
+    runs = synthetic.runs_of(study, value=lambda *_at: (0.43, "link"))
+    planned = {g.name: flows.as_text(flows.with_hosts(g.flows, g.sender)) for g in study.groups}
+    runs = runs.assign(flows=runs["group"].map(planned).astype("string"))
+    m = from_frames(study, runs, synthetic.intervals_of(runs, study), tmp_path)
+    cells, of_runs = shares.with_shares(m, m.cells), shares.of_runs(m)
+    assert cells.columns.is_unique
+    for name, share in shares_of.items():
+        for means in (cells[f"share_{name}_percent"], of_runs[f"share_{name}_percent"]):
+            assert means.dropna().to_numpy() == pytest.approx(100 * share, abs=2)
+    # each has the ends of its interval
+    assert len(cells.filter(regex="share_.*_percent").columns) == 3 * len(of_runs.columns)
