@@ -22,14 +22,15 @@ from netlab.measure.exchange import datagrams, measure
 from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.shared_machines import one_machine
 from netlab.measure.steadiness import longer
-from netlab.study import UDP, Group, Study, Timing, Udp
+from netlab.study import UDP, Group, Study, Timing, Udp, flows
+from netlab.study.base import controls
 from netlab.study.factors import link_name, path_of_link
 from netlab.study.groups import sends_datagrams
 from netlab.study.model import study_at
 from netlab.study.schedule import visits
 from netlab.study.tool_limits import group_at
 from netlab.study.tuning_checks import asked_buffers_B, fixed_buffer_text, moot_knobs
-from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, payload_share, udp_headers_B
+from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, listed, payload_share, udp_headers_B
 
 RESULT_B_PER_RUN = 400_000
 """Upper estimate of the Parquet rows and the executed notebook of one run."""
@@ -44,8 +45,9 @@ BLOCKING_MOST = 32
 OUTLASTING = 0.05
 """Least part of the streams in a burst of losses that does not end in time, of a warning."""
 
-ECN, ASKS_ECN = "net.ipv4.tcp_ecn", ("1", "3", "4")
-"""The sysctl by which new connections ask for marks of congestion, and its values that do."""
+ECN, ASKS_ECN, REFUSES_ECN = "net.ipv4.tcp_ecn", ("1", "3", "4"), "0"
+"""The sysctl by which new connections ask for marks of congestion, its values that do, and the one
+with which a host does not accept them either."""
 CONTROL = "net.ipv4.tcp_congestion_control"
 
 DATAGRAM_TIMING = Timing(rounds=1, seconds=0.2, warmup_s=0.0, interval_ms=50)
@@ -209,24 +211,62 @@ def unmarked(study: Study, path: str) -> Iterator[Check]:
         of_group = {link_name(group.path, one.of_link) for one in study.combinations(group)}
         if path not in of_group or sends_datagrams(group.generator):
             continue
-        if not _negotiates_ecn(study, group):
-            text = (
-                "the emulator marks packets, and no flow negotiates ECN, so that it drops them: "
-                f"set the sysctl {ECN} to 1 in a tuning of {group.sender}, or take dctcp"
-            )
+        opened = _opened(study, group)
+        without = [pair for pair in opened if not _negotiates_ecn(study, group, *pair)]
+        if without:
+            hosts = listed(host for host, _ in without)
+            says = "no flow negotiates ECN, so that it drops them"
+            if without != opened:
+                says = f"no flow of {hosts} negotiates ECN, so that packets of {hosts} are dropped"
+            remedies = "; ".join(_remedies(study, group, without))
+            text = f"the emulator marks packets, and {says}: {remedies}, or take dctcp"
             yield Check("warn", f"group {group.name}", text)
 
 
-def _negotiates_ecn(study: Study, group: Group) -> bool:
-    """Whether a host's new connections ask for ECN: as found they only answer."""
-    groups = study.run_groups([group])
-    levels = {tuning for tuning, _, _ in study.levels(group)}
-    profiles = [study.tuning_profile(group.sender, level) for level in levels]
-    asked = any(profile.value_of("sysctl", ECN) in ASKS_ECN for profile in profiles)
-    named = set(study.congestions(groups))
-    if not all(study.congestion_of(each) for each in groups):
-        named.update(profile.value_of("sysctl", CONTROL) or "" for profile in profiles)
-    return asked or "dctcp" in named
+def _opened(study: Study, group: Group) -> list[tuple[str, str]]:
+    """Host that opens connections of a group, and host that accepts them, of each sender."""
+    sender, receiver = group.sender, study.receiver(group)
+    back = [(receiver, sender)] if group.direction == "<->" else []
+    return [*((host, receiver) for host in study.senders(group)), *back]
+
+
+def _remedies(study: Study, group: Group, without: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Settings of the tunings that let these hosts negotiate ECN."""
+    silent = [host for host, _ in without if not _asking(study, group, host)]
+    if silent:
+        yield f"set the sysctl {ECN} to 1 in a tuning of {listed(silent)}"
+    asked = {peer for host, peer in without if host not in silent}
+    if refusing := sorted(asked):
+        yield f"set the sysctl {ECN} to 2 in place of 0 in a tuning of {listed(refusing)}"
+
+
+def _asking(study: Study, group: Group, host: str) -> set[str]:
+    """Tunings of a group with which new connections of a host ask for ECN."""
+    return {name for name, value in _ecn_of(study, group, host).items() if value in ASKS_ECN}
+
+
+def _ecn_of(study: Study, group: Group, host: str) -> dict[str, str | None]:
+    """Value of the sysctl that each tuning of a group sets on a host; None where it sets none."""
+    levels = dict.fromkeys(tuning for tuning, _, _ in study.levels(group))
+    return {level: study.tuning_profile(host, level).value_of("sysctl", ECN) for level in levels}
+
+
+def _negotiates_ecn(study: Study, group: Group, host: str, peer: str) -> bool:
+    """Whether connections that a host opens to its peer have ECN: as found hosts only answer."""
+    of_peer = _ecn_of(study, group, peer)
+    if any(of_peer[tuning] != REFUSES_ECN for tuning in _asking(study, group, host)):
+        return True
+    named: set[str] = set()
+    for each in study.run_groups([group]):
+        of_host = flows.has_hosts(each.flows)
+        own = flows.sent_by(each.flows, group.sender, host) if of_host else each.flows
+        default = each.congestion or study.congestion or ""
+        of_flows = [flow.congestion or default for flow in own] or [default]
+        named.update(name for text in of_flows for _, name in controls(text))
+        if "" in of_flows:
+            profiles = (study.tuning_profile(host, tuning) for tuning in of_peer)
+            named.update(profile.value_of("sysctl", CONTROL) or "" for profile in profiles)
+    return "dctcp" in named
 
 
 def most_files(study: Study, groups: Iterable[Group], cpus: int) -> int:

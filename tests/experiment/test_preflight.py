@@ -146,3 +146,64 @@ def test_flows_without_ecn_on_a_link_that_marks_are_warned_of(emulator, changes,
     assert {check.status for check in found} <= {"warn"}
     assert [check.subject for check in found] == [f"group {name}" for name in warned]
     assert all("net.ipv4.tcp_ecn to 1 in a tuning of a" in check.text for check in found)
+
+
+ECN_OF = {
+    name: {"knobs": [{**ASKED, "value": value}]} for name, value in (("asks", 1), ("refuses", 0))
+}
+
+
+@pytest.mark.parametrize(
+    ("takes", "flows", "says"),
+    [
+        ({}, [{}, {"from": "c"}], ["no flow negotiates ECN", "to 1 in a tuning of a and c"]),
+        (
+            {"a": "asks"},
+            [{}, {"from": "c"}],
+            ["no flow of c negotiates ECN", "packets of c are dropped", "to 1 in a tuning of c,"],
+        ),
+        ({"c": "asks"}, [{}, {"from": "c"}], ["no flow of a negotiates", "in a tuning of a,"]),
+        ({"a": "asks", "c": "asks"}, [{}, {"from": "c"}], []),
+        ({"a": "asks"}, [{}, {"from": "c", "congestion": "dctcp"}], []),
+        ({"c": "asks"}, [{}], ["no flow negotiates ECN", "to 1 in a tuning of a,"]),
+        (
+            {"a": "asks", "b": "refuses", "c": "asks"},
+            [{}, {"from": "c"}],
+            ["no flow negotiates ECN", "to 2 in place of 0 in a tuning of b,"],
+        ),
+        (
+            {"a": "asks", "b": "refuses"},
+            [{}, {"from": "c"}],
+            ["to 1 in a tuning of c; ", "in place of 0 in a tuning of b,"],
+        ),
+    ],
+)
+def test_ecn_is_that_of_each_sender_and_of_the_receiver(takes, flows, says):
+    hosts = {name: {"kind": "lab"} for name in "abc"}
+    for name, profile in takes.items():
+        hosts[name] = {"kind": "lab", "profiles": {"plain": profile}}
+    ends = {"ends": [{"host": "a"}, {"host": "b"}], "also": [{"host": "c"}]}
+    content = {
+        **lab_study().model_dump(mode="json"),
+        **{"hosts": hosts, "profiles": ECN_OF, "streams": [len(flows)], "congestion": "cubic"},
+        "paths": {"p": {**ends, "link": {"emulator": MARKS}}},
+        "groups": [{"name": "g", "path": "p", "sender": "a", "flows": flows}],
+        "tunings": [{"name": "plain", "knobs": []}],
+    }
+    found = [check.text for check in unmarked(Study.model_validate(content), "p")]
+    assert len(found) == (1 if says else 0)
+    assert all(words in found[0] for words in says)
+
+
+def test_ecn_of_both_directions_is_that_of_both_ends():
+    for name, warned in (("a", ["b"]), ("b", ["a"])):
+        hosts = {host: {"kind": "lab"} for host in "ab"}
+        hosts[name] = {"kind": "lab", "profiles": {"plain": "asks"}}
+        content = {
+            **lab_study().model_dump(mode="json"),
+            **{"hosts": hosts, "profiles": ECN_OF, "tunings": [{"name": "plain", "knobs": []}]},
+            "paths": {"p": {"ends": [{"host": "a"}, {"host": "b"}], "link": {"emulator": MARKS}}},
+            "groups": [{"name": "g", "path": "p", "sender": "a", "direction": "<->"}],
+        }
+        (check,) = unmarked(Study.model_validate(content), "p")
+        assert f"no flow of {warned[0]} negotiates ECN" in check.text
