@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, wraps
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from netlab.errors import NO_THREAD, NetlabError, why
@@ -78,6 +79,13 @@ class Wing:
             if not fits or not all(isinstance(one, kind) for one in items):
                 raise TypeError(f"{each.name} must be a {container.__name__} of {kind.__name__}")
 
+    def texts(self) -> Iterator[str]:
+        """All that it names, ``module:name`` of what is loaded among it."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            for one in value.values() if isinstance(value, Mapping) else value:
+                yield one.target if isinstance(one, Command) else one
+
 
 class Unusable(UserWarning):
     """A wing, or something that it offers, cannot be used."""
@@ -99,7 +107,7 @@ def load(target: str) -> Any:
     except (Exception, SystemExit) as error:
         if _is_of_the_process(error):
             raise
-        text = f"cannot load {target}: {_reason(error)}; {_remedy(_package_of(module))}"
+        text = f"cannot load {target}: {_reason(error)}; {remedy(package_of(target))}"
         raise _NotLoaded(text, code="E-WING-006") from error
 
 
@@ -120,18 +128,27 @@ def _reason(error: BaseException) -> str:
     return why(error) if imports else f"{type(error).__name__}: {why(error)}"
 
 
-def _remedy(package: str) -> str:
+def remedy(package: str) -> str:
+    """What to do about a package that does not work."""
     return f"install {package} again" + ("" if package == "netlab" else ", or uninstall it")
 
 
-def _package_of(module: str) -> str:
-    """Package of a wing's module, or the name of the module's top."""
-    top = module.partition(".")[0]
-    return next((package for point, package in _points() if _top(point) == top), top)
+def package_of(target: str) -> str:
+    """Package that offers a target, else one of the same module, or the name of its top."""
+    offers = [(one, package) for wing, package in _installed().values() for one in wing.texts()]
+    points = [(point.value, package) for point, package in _points()]
+    top = _top_of(target)
+    exact = (package for one, package in offers if one == target)
+    of_module = (package for one, package in (*points, *offers) if _top_of(one) == top)
+    return next(chain(exact, of_module), top)
+
+
+def _top_of(target: str) -> str:
+    return target.partition(":")[0].partition(".")[0]
 
 
 def _top(point: EntryPoint) -> str:
-    return point.value.partition(":")[0].partition(".")[0]
+    return _top_of(point.value)
 
 
 def _points() -> list[tuple[EntryPoint, str]]:
@@ -168,10 +185,10 @@ def _wing_at(point: EntryPoint, package: str) -> Wing:
     except (Exception, SystemExit) as error:
         if _is_of_the_process(error):
             raise
-        text = f"{_reason(error)}; {_remedy(package)}"
+        text = f"{_reason(error)}; {remedy(package)}"
         raise NetlabError(text, code="E-WING-001") from error
     if not isinstance(wing, Wing):
-        text = f"it is not a netlab.wings.Wing; {_remedy(package)}"
+        text = f"it is not a netlab.wings.Wing; {remedy(package)}"
         raise NetlabError(text, code="E-WING-002")
     return wing
 
@@ -246,24 +263,40 @@ def _loaded_of(kind: str) -> Iterator[tuple[Any, str, str]]:
                 _leave_out(NetlabError(text, code=error.code))
 
 
-def _asked_of_all(kind: str, whole: Callable[[Any], Any]) -> list[Callable[[Any], Any]]:
+def _asked_of_all(
+    kind: str, whole: Callable[[Any], Any] = lambda answer: answer
+) -> list[Callable[[Any], Any]]:
     """Functions of a measured study; an error in one of another package names the package."""
 
-    def named(function: Callable[[Any], Any], wing: str, package: str) -> Callable[[Any], Any]:
-        @wraps(function)
-        def ask(measured: Any) -> Any:
-            try:
-                return whole(function(measured))
-            except (Exception, SystemExit) as error:
-                if package == "netlab" or _is_of_the_process(error):
-                    raise
-                text = f"{kind} of the wing {wing} of {package}: {_reason(error)}"
-                remedy = "tell its author, or uninstall it"
-                raise NetlabError(f"{text}; {remedy}", code="E-WING-007") from error
+    asked = []
+    for function, wing, package in _loaded_of(kind):
+        of_wing = explained(function, f"{kind} of the wing {wing} of {package}", package, whole)
+        asked.append(of_wing)
+    return asked
 
-        return ask
 
-    return [named(*each) for each in _loaded_of(kind)]
+def explained(
+    function: Callable[[Any], Any],
+    what: str,
+    package: str,
+    whole: Callable[[Any], Any] = lambda answer: answer,
+) -> Callable[[Any], Any]:
+    """A function of a measured study whose errors name its package, if that is not netlab's.
+
+    `whole` makes what the answer yields later, in a generator, before it is returned.
+    """
+
+    @wraps(function)
+    def ask(measured: Any) -> Any:
+        try:
+            return whole(function(measured))
+        except (Exception, SystemExit) as error:
+            if package == "netlab" or _is_of_the_process(error):
+                raise
+            text = f"{what}: {_reason(error)}; tell its author, or uninstall it"
+            raise NetlabError(text, code="E-WING-007") from error
+
+    return ask
 
 
 def generators(core: Collection[str] = ()) -> dict[str, str]:
@@ -284,11 +317,11 @@ def notebooks() -> list[Any]:
 
 
 def openings() -> list[Any]:
-    return _asked_of_all("openings", lambda opening: opening)
+    return _asked_of_all("openings")
 
 
 def published() -> list[Any]:
-    return _asked_of_all("published", lambda values: values)
+    return _asked_of_all("published")
 
 
 def path_finders() -> list[Any]:

@@ -249,3 +249,57 @@ def test_a_generator_that_is_another_object_is_an_error_that_names_it(tmp_path):
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=env)
     assert done.returncode == 1
     assert "is not a netlab.generators.Tool of the name trex" in done.stderr
+
+
+USE_OF_OFFER = {
+    "reports={'agreement': 'trex_more:own'}": (
+        "netlab.analysis.own_report.own_report(results.measured)"
+    ),
+    "methods={'trex': 'trex_more:own'}": "netlab.Study('agreement').trex",
+    "names={'Trex': 'trex_more:own'}": "netlab.Trex",
+    "results={'trex': 'trex_more:own'}": "results.trex",
+}
+
+
+def printed_error(folder: Path, use: str, **files: str) -> str:
+    """Error of netlab, with its code, at a use of what a wing with these modules offers."""
+    package = trex(files.pop("wing"))
+    env = install(folder, package)
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    show = (
+        "import netlab, netlab.analysis.own_report\n"
+        "from netlab.errors import NetlabError\n"
+        f"results = netlab.Results({str(guide.DOCS.parent / 'data/examples/agreement')!r})\n"
+        f"try: {use}\nexcept NetlabError as error: print(error.with_code())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("offer", USE_OF_OFFER)
+def test_of_an_offer_in_another_module_the_package_is_named_and_not_the_module(tmp_path, offer):
+    text = printed_error(tmp_path, USE_OF_OFFER[offer], wing=f"wing = Wing({offer})")
+    assert text.startswith("cannot load trex_more:own: No module named 'trex_more'; ")
+    assert text.endswith("install netlab-trex again, or uninstall it [E-WING-006]\n")
+
+
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        (
+            "own = 1",
+            "trex_more:own is not an OwnReport, but of type int; install netlab-trex again",
+        ),
+        (
+            "from netlab.analysis.own_report import OwnReport\n"
+            "own = OwnReport(lambda m: m.colour, 1.0, 'MB/s', 'x', '', tuple, tuple)",
+            "report trex_more:own of netlab-trex: 'Measured' object has no attribute 'colour'",
+        ),
+    ],
+)
+def test_a_report_of_a_wing_that_is_no_report_or_fails_names_the_package(tmp_path, own, says):
+    wing = "wing = Wing(reports={'agreement': 'trex_more:own'})"
+    use = "netlab.analysis.own_report.own_report(results.measured)"
+    assert says in printed_error(tmp_path, use, wing=wing, trex_more=own)

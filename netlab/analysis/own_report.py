@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from netlab import wings
 from netlab.analysis.measured import Measured, computed_once
+from netlab.errors import NetlabError
 from netlab.study import QUICK
 
 
@@ -50,5 +51,15 @@ def own_report(m: Measured) -> OwnReport | None:
     target = wings.reports().get(m.study.name.removesuffix(QUICK))
     if target is None:
         return None
-    report: OwnReport = wings.load(target)
+    report, package = wings.load(target), wings.package_of(target)
+    if not isinstance(report, OwnReport):
+        text = f"{target} is not an OwnReport, but of type {type(report).__name__}"
+        raise NetlabError(f"{text}; {wings.remedy(package)}", code="E-ANALYSIS-052")
+    what = f"report {target} of {package}"
+    report = replace(
+        report,
+        applies=wings.explained(report.applies, what, package),
+        tables=wings.explained(report.tables, what, package),
+        picture=wings.explained(report.picture, what, package),
+    )
     return report if report.applies(m) else None
