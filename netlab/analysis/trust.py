@@ -23,7 +23,7 @@ from netlab.analysis.stored_calibrations import RATES, stored
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.results.campaign_files import read_log, study_file
-from netlab.results.flags import Flag, counted_flags, remedies
+from netlab.results.flags import CHANGE_STUDY, Flag, count_flags, counted_flags, remedies
 from netlab.study import QUICK
 from netlab.study.factors import level_text
 
@@ -146,7 +146,7 @@ def _disturbed(m: Measured) -> Concern | None:
     shown = "shown hollow with their median, never ranked or compared"
     reason = f"{_counts(cells['disturbed'])}; {shown}"
     flags = cells["disturbed"].str.replace(", ", ",", regex=False)
-    again = remedies(flags, "measure these cells again")
+    again = _remedies(m, flags, "measure these cells again")
     return _to_measure(m, cells, DISTURBED, text, reason, again)
 
 
@@ -156,8 +156,18 @@ def _flagged(m: Measured) -> Concern | None:
         return None
     runs, share = m.runs[m.runs["run_id"].isin(flagged["run_id"])], len(flagged) / len(m.runs)
     text = f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({100 * share:.0f} %)"
-    again = remedies(runs["flags"], "measure these runs again")
+    again = _remedies(m, runs["flags"], "measure these runs again")
     return _to_measure(m, runs, FLAGGED, text, counted_flags(m.runs["flags"]) + _foreign(m), again)
+
+
+def _remedies(m: Measured, flags: pd.Series, again: str) -> str:
+    """Remedies of flags, and where to change a study whose command names its stored copy."""
+    text = remedies(flags, again)
+    names_copy = bool(m.results) and not _is_known(m.study.name.removesuffix(QUICK))
+    if CHANGE_STUDY.isdisjoint(count_flags(flags)) or not names_copy:
+        return text
+    where = "change your own file and measure with that, not with its copy beside the results"
+    return f"{text}; to change the study, {where}"
 
 
 def _foreign(m: Measured) -> str:

@@ -178,6 +178,11 @@ class Flag(StrEnum):
 BROKEN = frozenset({Flag.FAILED, Flag.LOST_HOST})
 """Flags of a run that did not end; its goodput, if it has one, is of a part of its window."""
 
+CHANGE_STUDY = frozenset(
+    {Flag.STARVED, Flag.UNSTEADY, Flag.IMPLAUSIBLE, Flag.INTERFERENCE, Flag.EMULATOR_LATE}
+)
+"""Flags whose remedy may be a change of the study."""
+
 MOST_NAMED = 3
 """Flags whose remedies one sentence has."""
 

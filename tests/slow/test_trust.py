@@ -22,6 +22,7 @@ from netlab.analysis.measured import from_frames, load_measured
 from netlab.files import paths
 from netlab.openlab import then_and_now
 from netlab.report import gate
+from netlab.results.flags import Flag
 from netlab.results.store import Damaged
 from netlab.study import load
 
@@ -254,6 +255,20 @@ def test_the_command_names_results_elsewhere_and_a_study_that_netlab_does_not_kn
     place = tmp_path / "other results"
     said = trust.command(measured(study, results=place), "--max-rounds", "9")
     assert said == f"netlab study '{place}/study.yml' --results '{place}' --max-rounds 9"
+
+
+@pytest.mark.parametrize("flag", list(Flag))
+def test_beside_a_command_that_names_a_copy_a_change_of_the_study_belongs_elsewhere(flag, tmp_path):
+    """Of flags whose remedy is such a change, and of no other; a known study is its own file."""
+    change = synthetic.setting({"flags": str(flag)})
+    words = ("`noise`", "timing.", "study states", "state a lower rate")
+    changes_study = any(word in flag.remedy for word in words)
+    mine, known = synthetic.foreign(tmp_path), synthetic.openlab()
+    for study, says in ((mine, changes_study), (known, False)):
+        m = measured(study, results=tmp_path / "there", change=change)
+        concern = next(one for one in trust.gate(m) if one.kind == trust.FLAGGED)
+        assert ("change your own file" in concern.reason) == says
+        assert ("there/study.yml" in concern.command) == (study is mine)
 
 
 def test_results_below_the_working_directory_are_named_from_there(monkeypatch, openlab, tmp_path):
