@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -15,7 +15,12 @@ from netlab.experiment.campaign_record import exclusive
 from netlab.experiment.rebuilt import rebuild
 from netlab.files import paths
 from netlab.results import campaign_files, campaign_list
-from netlab.results.campaign_files import latest_directory, names_here, read_conditions
+from netlab.results.campaign_files import (
+    latest_directory,
+    names_here,
+    read_conditions,
+    results_here,
+)
 from netlab.results.campaign_list import CampaignSummary, Pruning, planned, prune, summaries
 from netlab.results.conditions import left_out
 from netlab.results.flags import PAGE, counted_flags
@@ -28,7 +33,23 @@ HEADS = ("campaign", "started, UTC", "study", "digest", "runs", "valid", "supers
 
 
 def list_campaigns(results: str, quick: bool) -> None:
-    click.echo(options.in_columns(HEADS, *map(_row, summaries(_directory(results, quick)))))
+    if results:
+        click.echo(options.in_columns(HEADS, *map(_row, summaries(_directory(results, quick)))))
+        return
+    places = [place for place in results_here() if place.name.endswith(paths.QUICK) or not quick]
+    has = "these results" if places else "no results"
+    options.note(printable(f"{paths.results_root()} has {has}"))
+    if rows := [*_rows_of(places)]:
+        click.echo(options.in_columns(("results", *HEADS), *rows))
+
+
+def _rows_of(places: Iterable[Path]) -> Iterator[tuple[str, ...]]:
+    """Campaigns of several directories; one that cannot be read is named, and left out."""
+    for place in places:
+        try:
+            yield from [(place.name, *_row(one)) for one in summaries(place)]
+        except NetlabError as error:
+            options.note(printable(f"left out {place.name}: {error.with_code()}"))
 
 
 def show(results: str, quick: bool, campaign: str) -> None:

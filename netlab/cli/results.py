@@ -16,16 +16,19 @@ given_argument = options.together(
 def results_group() -> None:
     """List, show, prune and repair the campaigns of a directory of results.
 
-    RESULTS is a directory, or the name of a study or the path of its file.
+    RESULTS is a directory, or the name of a study or the path of its file. `netlab results list`
+    names those that there are.
     """
 
 
 @results_group.command("list", runs="netlab.cli.campaigns:list_campaigns")
-@given_argument
+@click.argument("results", metavar="[RESULTS]", default="")
+@options.quick_option
 def list_command() -> None:
-    """List the campaigns of RESULTS, oldest first.
+    """List the campaigns of RESULTS, oldest first; without it those of all results.
 
-    A later campaign supersedes the records of an earlier one, and deletes none.
+    All results are those in the directory `results` of $NETLAB_HOME or here, `data/results` in a
+    checkout. A later campaign supersedes the records of an earlier one, and deletes none.
     """
 
 

@@ -189,11 +189,15 @@ def _directories(study: str) -> list[Path]:
     return sorted(map(paths.results_dir, forms), key=_measured_at, reverse=True)
 
 
+def results_here() -> list[Path]:
+    """Every directory of results where they go by default, by name."""
+    return sorted(place for place in paths.results_root().glob("*/") if study_file(place).is_file())
+
+
 def names_here() -> str:
     """Clause of a message that names the directory of results, and those that are there."""
-    root = paths.results_root()
-    names = sorted(place.name for place in root.glob("*/") if study_file(place).is_file())
-    return f"; {root} has " + (f"results of {', '.join(names)}" if names else "no results")
+    names = ", ".join(place.name for place in results_here())
+    return f"; {paths.results_root()} has " + (f"results of {names}" if names else "no results")
 
 
 def named_campaign(given: str | Path, results: Path | None = None) -> tuple[Path, str] | None:
