@@ -18,7 +18,7 @@ from netlab import core, wings
 from netlab.analysis import stored_calibrations
 from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import Measured, load_measured
-from netlab.analysis.trust import Concern
+from netlab.analysis.trust import Concern, gate
 from netlab.bundle.crate import CITATION, MANIFEST, METADATA, ZENODO, About, manifest, metadata
 from netlab.bundle.redaction import words_of
 from netlab.errors import BadInput
@@ -72,7 +72,7 @@ def bundle(
         raise BadInput(message, key="--license", value=licence, code="E-REPORT-008")
     directory = directory.absolute()
     with scratch("bundle") as work:
-        measured = load_measured(directory)
+        own = measured = load_measured(directory)
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
         place = paths.results_dir("calibration")
@@ -86,14 +86,7 @@ def bundle(
                 words.redact(folder)
             directory = work / RESULTS
             notebooks = [file for file in notebooks if not is_own(file)]
-            try:
-                measured = load_measured(directory)
-            except BadInput as error:
-                raise BadInput(
-                    f"a host has a name that the study has for something else as well: {error}",
-                    key="--redact",
-                    code="E-REPORT-013",
-                ) from None
+            measured = _redacted(measured, directory)
             say(f"netlab: {words} have pseudonyms; notebooks of blocks are left out")
         else:
             say(f"netlab: the bundle tells {words} of your network: --redact replaces them")
@@ -123,7 +116,21 @@ def bundle(
         write_json(work / METADATA, metadata(work, about))
         write_text(work / MANIFEST, manifest(work))
         pack(work, target)
-    return published.concerns
+    # those of redacted results name a directory that is gone
+    return gate(own) if redact else published.concerns
+
+
+def _redacted(before: Measured, directory: Path) -> Measured:
+    """Measured study of redacted results, which are the same ones under other names."""
+    reason = "it has other cells then"
+    try:
+        after = load_measured(directory)
+        if after.cells["n_valid"].tolist() == before.cells["n_valid"].tolist():
+            return after
+    except BadInput as error:
+        reason = str(error)
+    message = "a host has a name that the study has for something else as well"
+    raise BadInput(f"{message}: {reason}", key="--redact", code="E-REPORT-013") from None
 
 
 def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:

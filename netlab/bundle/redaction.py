@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from netlab.analysis.fact_words import UNITS
 from netlab.files.archive import names_in
 from netlab.files.reading import read_text
 from netlab.files.yaml_file import read_yaml
@@ -27,6 +28,7 @@ _ADDRESS = re.compile(
     r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*)(?![\w:])"
 )
 _HOST = re.compile(r'"(?:host|hostname)": "([^"\\]+)"')
+_BEFORE_UNIT = re.compile(r"(?:_|\d )\Z")
 _USER = re.compile(r"/(?:home|Users)/([\w.-]+)")
 
 
@@ -70,8 +72,16 @@ class Words:
         return re.compile(rf"(?<![0-9A-Za-z])(?:{alternatives})(?![0-9A-Za-z])", re.IGNORECASE)
 
     def redacted(self, text: str) -> str:
-        """The text with the pseudonym of each word."""
-        return self._pattern.sub(lambda found: self.pseudonyms[found[0].lower()], text)
+        """The text with the pseudonym of each word.
+
+        A unit is not the name of a host: neither in ``1448 B`` nor at the end of ``mtu_B``.
+        """
+
+        def replacement(found: re.Match) -> str:
+            is_unit = found[0] in UNITS and _BEFORE_UNIT.search(text, 0, found.start())
+            return found[0] if is_unit else self.pseudonyms[found[0].lower()]
+
+        return self._pattern.sub(replacement, text)
 
     def redact(self, directory: Path) -> None:
         """Replace the words in the content and in the name of every file."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import campaigns
+import pytest
 import synthetic
 
 from netlab.bundle.publish import publish_sites
-from netlab.bundle.redaction import words_of
+from netlab.bundle.redaction import Words, words_of
 from netlab.files.yaml_file import validated
 from netlab.results.campaign_files import folder
 from netlab.results.columns import RUN_COLUMNS
@@ -57,3 +58,18 @@ def test_names_of_further_senders_are_counted_before_a_report_is_published(tmp_p
         write_atomically(runs, site / "downloads" / "runs.parquet", RUN_COLUMNS)
         publish_sites([site], "nowhere", "gh-pages", lambda text: exposed.append(text) or False)
     assert "expose 2 host names, " in exposed[0] and "expose 3 host names, " in exposed[1]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "text", "redacted"),
+    [
+        (("a", "b"), "a-b, a to b, mtu_B: 9000, 1448 B", "H1-H2, H1 to H2, mtu_B: 9000, 1448 B"),
+        (("A", "B"), "A to B at queue_B, slug a-to-b", "H1 to H2 at queue_B, slug H1-to-H2"),
+        (("r", "s"), "r_s: 0.2 s, warmup_s: 1, from s", "H1_s: 0.2 s, warmup_s: 1, from H2"),
+        (("ms", "us"), "rtt_ms: 10 of ms, rtt_us", "rtt_ms: 10 of H1, rtt_us"),
+        (("mars", "venus"), "mars_venus, MARS-2", "H1_H2, H1-2"),
+    ],
+)
+def test_units_are_no_names_of_hosts(hosts, text, redacted):
+    words = Words(hosts, (), (), ())
+    assert words.redacted(text).replace("host-", "H") == redacted
