@@ -27,7 +27,7 @@ def table() -> Markup:
         (anchor_of(flag), (flag, in_plain(flag.meaning), flag.validity, in_plain(flag.remedy)))
         for flag in Flag
     ]
-    return plain_table("Flags of runs", HEADS, rows)
+    return plain_table("Flags of runs", HEADS, rows, stacked=True)
 
 
 def as_text(run: Mapping[str, str], none: str = VALID) -> str:

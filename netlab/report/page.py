@@ -122,10 +122,18 @@ def page_name(group: str) -> str:
 
 
 def plain_table(
-    label: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequence[object]]]
+    label: str,
+    heads: Sequence[str],
+    rows: Iterable[tuple[str, Sequence[object]]],
+    *,
+    stacked: bool = False,
 ) -> Markup:
-    """A table of runs; a row with an id begins with its head."""
-    return Markup(template("runs.html.j2").render(label=label, heads=heads, rows=rows))
+    """A table of runs; a row with an id begins with its head.
+
+    `stacked` cells, which are sentences, lie below each other on a narrow page.
+    """
+    words = {"label": label, "heads": heads, "rows": rows, "stacked": stacked}
+    return Markup(template("runs.html.j2").render(**words))
 
 
 def folded(what: str, rows: int, shown: Shown, above: int = FOLD_ABOVE) -> Markup:

@@ -119,6 +119,12 @@ def test_a_page_is_quiet_closed_ordered_and_accessible_at_any_width(site, browse
     assert all(b - a <= 1 for a, b in pairwise(levels))
     bare = "return [...document.images].filter(i => !i.alt.trim()).length"
     assert browser.execute_script(bare) == 0
+    if page == "how-to-read.html":
+        wide = "return [...document.querySelectorAll('.stacked')].map(e => e.scrollWidth)"
+        assert browser.execute_script(wide) and max(browser.execute_script(wide)) <= 390
+        last = "[...document.querySelectorAll('.stacked td:last-child')]"
+        remedies = f"return {last}.map(e => e.getBoundingClientRect().right)"
+        assert max(browser.execute_script(remedies)) <= 390, "what to do about a flag is in sight"
     if page == "tables.html":
         browser.execute_async_script(DRAWN)
         assert browser.execute_script(UNSAID) == [], "a table that scrolls says so"
