@@ -173,7 +173,7 @@ class Cells:
 
 
 def with_further(kind: str, cells: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Cells with further figures of a kind; those of a disturbed cell are of runs that ended."""
+    """Cells with further figures of a kind; those of a flagged cell are of runs that ended."""
     keys, names = list(CELL_KEYS), list(FURTHER[kind])
     of_ended = cells[keys].join(ended(runs).groupby(keys)[names].median(), on=keys)[names]
     shown = of_ended.where(cells["disturbed"] != "", cells.reindex(columns=names))
@@ -187,7 +187,7 @@ def _bus(runs: pd.DataFrame, described: dict) -> float | None:
 
 
 def disturbed(cells: pd.DataFrame, quantity: str = "goodput_MBps") -> pd.Series:
-    """Medians of the disturbed cells in MB/s, or ``percent_of_bus``; NaN for all others."""
+    """Medians of the flagged cells in MB/s, or ``percent_of_bus``; NaN for all others."""
     rates = cells["disturbed_MBps"]
     return 100 * rates / cells["bus_MBps"] if quantity == "percent_of_bus" else rates
 

@@ -39,12 +39,12 @@ def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> 
 
 
 def cell_notes(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:
-    """Sentences on disturbed cells, and on those that the study's own buffers limit, if any."""
+    """Sentences on flagged cells, and on those that the study's own buffers limit, if any."""
     notes = []
     counts = cells.loc[cells["disturbed"] != "", "disturbed"].value_counts()
     if len(counts):
         cells_of = (f"{flags}: {n} cell{'s' if n > 1 else ''}" for flags, n in counts.items())
-        notes.append(f"{mark}: median of disturbed runs, not a result ({'; '.join(cells_of)}).")
+        notes.append(f"{mark}: median of flagged runs, not a result ({'; '.join(cells_of)}).")
     asked = int((cells["bottleneck"] == ASKED).sum()) if "bottleneck" in cells else 0
     if asked:
         notes.append(f"Limited by the {ASKED}: {asked} cell{'s' if asked > 1 else ''}.")

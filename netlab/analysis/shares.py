@@ -230,7 +230,7 @@ def bounded_interval(
 
 
 def figure(values: np.ndarray, least: float, most: float, level: float, disturbed: str) -> tuple:
-    """Mean with its interval; of a disturbed cell the median alone."""
+    """Mean with its interval; of a flagged cell the median alone."""
     if disturbed:
         return float(np.median(values)), math.nan, math.nan
     return bounded_interval(values, least, most, level)

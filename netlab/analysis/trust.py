@@ -1,6 +1,6 @@
 """Trust in results: precision, flags, empty cells, order effects; the quality gate.
 
-The gate names what a reader must know before any figure: empty and disturbed cells, a share of
+The gate names what a reader must know before any figure: empty and flagged cells, a share of
 flagged runs above :data:`FLAGGED_LIMIT`, cells less precise than the study asks, and a short form.
 Each concern comes with its counts, the reason and the command that mends it.
 """
@@ -33,9 +33,9 @@ FLAGGED_LIMIT = 0.05
 MOST_ROUNDS_FACTOR = 4
 """A proposed number of rounds is at most this many times the study's."""
 
-EMPTY, DISTURBED, FLAGGED = "empty cells", "disturbed cells", "flagged runs"
+EMPTY, FLAGGED_CELLS, FLAGGED = "empty cells", "flagged cells", "flagged runs"
 IMPRECISE, SHORT, DAMAGED = "precision", "short form", "damaged files"
-KINDS = (DAMAGED, EMPTY, DISTURBED, FLAGGED, IMPRECISE, SHORT)
+KINDS = (DAMAGED, EMPTY, FLAGGED_CELLS, FLAGGED, IMPRECISE, SHORT)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ IS, HAS = ("is", "are"), ("has", "have")
 @computed_once
 def gate(m: Measured) -> tuple[Concern, ...]:
     """All concerns of a measured study, in the order of :data:`KINDS`; empty if it passes."""
-    reasons = (_damaged(m), _empty(m), _disturbed(m), _flagged(m), _imprecise(m), _short(m))
+    reasons = (_damaged(m), _empty(m), _flagged_cells(m), _flagged(m), _imprecise(m), _short(m))
     return tuple(filter(None, reasons))
 
 
@@ -140,14 +140,14 @@ def _to_measure(
     return Concern(kind, text, reason, *_remedy(m, rows, quick=_is_short(m)))
 
 
-def _disturbed(m: Measured) -> Concern | None:
+def _flagged_cells(m: Measured) -> Concern | None:
     cells = m.cells[m.cells["disturbed"] != ""]
-    text = _of(len(cells), len(m.cells), "cell", HAS) + " only disturbed runs"
+    text = _of(len(cells), len(m.cells), "cell", HAS) + " only flagged runs"
     shown = "shown hollow with their median, never ranked or compared"
     reason = f"{_counts(cells['disturbed'])}; {shown}"
     flags = cells["disturbed"].str.replace(", ", ",", regex=False)
     again = _remedies(m, flags, "measure these cells again")
-    return _to_measure(m, cells, DISTURBED, text, reason, again)
+    return _to_measure(m, cells, FLAGGED_CELLS, text, reason, again)
 
 
 def _flagged(m: Measured) -> Concern | None:

@@ -75,5 +75,5 @@ def rerun_command() -> None:
     The study and its tunings are those of the bundle; its hosts are reached as the study says, or
     made by the lab. The records of the bundle are unpacked into a directory beside the new results,
     whose name ends in -bundle. Exit code 1: all runs of a cell failed, or a file of the bundle was
-    changed; 4: measured, and a cell has only disturbed runs, or none yet.
+    changed; 4: measured, and a cell has only flagged runs, or none yet.
     """

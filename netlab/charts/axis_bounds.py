@@ -65,7 +65,7 @@ def strokes_within_runs(
 def hollow_points(
     ax: Axes, x: Any, values: Any, *, label: str, style: dict[str, Any], alone: bool
 ) -> None:
-    """Draw the medians of disturbed cells: the marks of their line, hollow, grey and not joined."""
+    """Draw the medians of flagged cells: the marks of their line, hollow, grey and not joined."""
     x, values = (np.asarray(v, dtype=float) for v in (x, values))
     some = ~np.isnan(values)
     if not some.any():
@@ -75,7 +75,7 @@ def hollow_points(
         color=HOLLOW_COLOUR, markeredgewidth=1.2, label=label if alone else "_hollow",
         clip_on=False,
     )  # fmt: skip
-    points.netlab_name = f"{label}, disturbed".lstrip(", ")  # type: ignore[attr-defined]
+    points.netlab_name = f"{label}, flagged".lstrip(", ")  # type: ignore[attr-defined]
 
 
 def ceiling_line(ax: Axes, value: float, name: str, *, written: bool = True) -> None:

@@ -70,7 +70,7 @@ def ceiling(
 
     def text(value: float, other: float) -> str:
         if math.isnan(value):
-            return "no value" if math.isnan(other) else f"{other:.0f}, disturbed,"
+            return "no value" if math.isnan(other) else f"{other:.0f}, flagged,"
         return f"{value:.0f}"
 
     words = "; ".join(

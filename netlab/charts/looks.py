@@ -49,7 +49,7 @@ COUNT_COLOUR = "#9a9a9a"
 """Of counts, and of arrows from one value to another."""
 
 HOLLOW_COLOUR = "#767676"
-"""Of the marks of disturbed cells, which are not results."""
+"""Of the marks of flagged cells, which are not results."""
 
 BAND_COLOUR = "#e4e4e4"
 """Of a range that counts as no difference."""

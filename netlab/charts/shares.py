@@ -25,11 +25,11 @@ from netlab.units import arrows
 
 SHARE_CAPTION = (
     "Mean over the rounds; bars: its interval, from three rounds on. Grey strokes: equal shares of "
-    "all flows. Hollow: median of disturbed runs, not a result."
+    "all flows. Hollow: median of flagged runs, not a result."
 )
 JAIN_CAPTION = (
     "1: equal shares; 1/n, the grey stroke: one of n flows has everything. Mean over the rounds; "
-    "bars: its interval. Hollow: median of disturbed runs, not a result."
+    "bars: its interval. Hollow: median of flagged runs, not a result."
 )
 OVER_TIME_CAPTION = (
     "The run of each cell whose index is nearest to the cell's. Running means of five round trips, "

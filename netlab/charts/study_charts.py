@@ -68,7 +68,7 @@ def _words(part: pd.DataFrame, study: Study | None, of_bus: bool = False) -> str
         if not math.isnan(row.goodput_MBps):
             return f"{cell_texts.number(row.goodput_MBps)} with {row.streams}"
         if row.disturbed:
-            return f"{cell_texts.number(row.disturbed_MBps)}, disturbed, with {row.streams}"
+            return f"{cell_texts.number(row.disturbed_MBps)}, flagged, with {row.streams}"
         return f"nothing valid with {row.streams}"
 
     lines = "; ".join(

@@ -30,7 +30,7 @@ def run(study: Study, results: Path | None, outer: dict[str, str]) -> None:
 def exit_code(campaign: CampaignOutcome) -> int:
     """0 if every cell has a valid run; else say on standard error which has none, and why.
 
-    1 if all runs of a cell failed, 4 if they were disturbed or are still to come.
+    1 if all runs of a cell failed, 4 if they were flagged or are still to come.
     """
     without = campaign.empty_cells
     if not without:

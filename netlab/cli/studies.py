@@ -31,7 +31,7 @@ def run_command() -> None:
     """Measure every run of STUDY that has no valid record yet.
 
     Print the directory of the results. STUDY is the name of a study or the path of its file. Exit
-    code 1: all runs of a cell failed; 4: measured, and a cell has only disturbed runs, or none yet.
+    code 1: all runs of a cell failed; 4: measured, and a cell has only flagged runs, or none yet.
     """
 
 
@@ -57,7 +57,7 @@ def report_command() -> None:
     RESULTS@CAMPAIGN names an earlier campaign (see `netlab results list`). One HTML file, to be
     mailed, has no notebooks, no pages of single runs and no files; the path printed is then its
     own. Exit code 4: it is written, with a banner: below the quality gate,
-    cells are empty, disturbed or less precise than asked, or more than 5 % of the runs are
+    cells are empty, flagged or less precise than asked, or more than 5 % of the runs are
     flagged.
     """
 

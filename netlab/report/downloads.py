@@ -40,7 +40,7 @@ def write_downloads(measured: Measured, site: Path) -> dict[str, list[str]]:
         for file in shown.export(folder / stem):
             note(file.name, what)
 
-    what = "every cell with its interval, disturbed ones with their flags, unrounded"
+    what = "every cell with its interval, flagged ones with their flags, unrounded"
     cells = with_shares(measured, cell_table(measured))
     note("cells.csv", what).write_text(csv_of(cells), "utf-8")
     # such as a factor that some groups lack

@@ -62,7 +62,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
     flagged = len(conditions.flagged(m.runs))
     share = 100 * flagged / len(m.runs) if len(m.runs) else 0.0
     by_flag = counted_flags(m.runs["flags"])
-    n_empty, n_disturbed = int(empty(m.cells).sum()), int((m.cells["disturbed"] != "").sum())
+    n_empty, n_flagged = int(empty(m.cells).sum()), int((m.cells["disturbed"] != "").sum())
     effects = m.stability
     found = [str(text) for text in effects.loc[effects["found"], "text"]]
     none = "no drift, step, carry-over or correlation of rounds distinguishable from zero"
@@ -79,7 +79,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
             f"{flagged:,} of {counted(len(m.runs), 'run')} ({share:.1f} %), left out of the cells"
             + (f": {by_flag}" if by_flag else ""),
         ),
-        *([("Disturbed cells", f"{n_disturbed:,} of {len(m.cells):,}")] if n_disturbed else []),
+        *([("Flagged cells", f"{n_flagged:,} of {len(m.cells):,}")] if n_flagged else []),
         ("Empty cells", f"{n_empty:,} of {len(m.cells):,}"),
         ("Order effects", "; ".join(found) or none),
         (CALIBRATION, trust.calibration()),

@@ -19,7 +19,7 @@ METHOD, READING = PAGES["method"]["paragraphs"], PAGES["how-to-read"]["sections"
 def reading_page() -> Page:
     """How to read a report: cells, intervals, bottlenecks, marks and flags."""
     text = Markup(
-        "<p>A flag marks a run that failed, was disturbed or is implausible. Its figures are left "
+        "<p>A flag marks a run that failed, was disturbed or is doubted. Its figures are left "
         'out of its cell. The <a href="precision.html">page of precision and flags</a> lists every '
         "flagged run with the reason.</p>"
     )

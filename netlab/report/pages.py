@@ -48,13 +48,13 @@ def _tables(m: Measured) -> Page:
         note = PRINTED_NOTE
         sections = groups(m, lambda g: tables.of_group(m, g, "both", links=addresses(m, g)))
     lead = Section("In short", Markup("<p>{}</p>").format(note) + as_html(tables.summary(m)))
-    missing = folded("Disturbed and empty cells", n_missing, tables.missing(m))
+    missing = folded("Flagged and empty cells", n_missing, tables.missing(m))
     return page(
         "tables",
         lead,
         Section("Target", tables.target(m)),
         *sections,
-        Section("Disturbed and empty cells", missing, name="empty-cells"),
+        Section("Flagged and empty cells", missing, name="empty-cells"),
     )
 
 

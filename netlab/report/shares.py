@@ -142,7 +142,7 @@ def _marked(row: dict, text: str) -> str:
 
 def _note(note: str, frame: pd.DataFrame) -> str:
     if (frame["disturbed"] != "").any():
-        note += f" {HOLLOW}: median of disturbed runs, not a result."
+        note += f" {HOLLOW}: median of flagged runs, not a result."
     return note
 
 

@@ -170,7 +170,7 @@ def stack(m: Measured, quantity: CellText = "goodput") -> Tables:
 
 def missing(m: Measured) -> Table | Sentence:
     """Cells of the design without a valid run, with the reason."""
-    heads = {"mtu_B": "MTU, B", "disturbed_MBps": "median of disturbed runs, MB/s"}
+    heads = {"mtu_B": "MTU, B", "disturbed_MBps": "median of flagged runs, MB/s"}
     return table_or(
         "Every cell of the design has a valid run.",
         printed.missing(m.cells),
@@ -398,7 +398,7 @@ def _further(
     note: str,
     cells_with: Callable[..., pd.DataFrame] = with_further,
 ) -> Table | Sentence:
-    """Further figures of a kind, by cell; disturbed ones are marked."""
+    """Further figures of a kind, by cell; flagged ones are marked."""
     known = cells_with(kind, m.cells, m.runs)
     if known.empty:
         return Sentence(without)

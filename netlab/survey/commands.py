@@ -23,7 +23,7 @@ def measure_command() -> None:
     LEFT and RIGHT are SSH names as of `netlab init`; `netlab measure lab` takes the built-in lab.
     Three runs of a second, within some 15 s; longer on long paths, which start slowly. The last
     line is the study that was measured: `netlab study` measures further rounds and reports. Exit
-    code 4: all runs were disturbed; 1: all failed.
+    code 4: all runs were flagged; 1: all failed.
     """
 
 

@@ -104,7 +104,7 @@ def _answer(results: Path, found: Sequence[Finding]) -> dict[str, Any]:
     warnings = []
     if disturbed:
         message = run.get("message") or cell["missing_because"]
-        warnings = [(f"disturbed, {message}", _remedy(run, runs))]
+        warnings = [(f"flagged, {message}", _remedy(run, runs))]
     # an unknown limit may have any of these causes
     causes = [each for each in found if each.explains and limit in (each.explains, "unknown")]
     warnings += [(f"{each.host}: {each.reason}", each.command) for each in causes]
@@ -144,7 +144,7 @@ def _in_words(answer: dict[str, Any]) -> str:
         parts.insert(2, mtu)
     without = ""
     if answer["disturbed"]:
-        without = "; disturbed, without an interval"
+        without = "; flagged, without an interval"
     elif answer["low_MBps"] is None:
         without = f"; {answer['valid_runs']} of {answer['runs']} runs valid, without an interval"
     head = f"{arrows(answer['group'])}: {', '.join(parts)}{without}"

@@ -168,7 +168,7 @@ def test_a_path_is_one_line_and_a_study_that_goes_on(site):
     before = site.dump()
     code, out, complaint = both(site, "measure", "--streams", "2")
     line, *warnings, file = out.splitlines()
-    disturbed = line.endswith("; disturbed, without an interval")
+    disturbed = line.endswith("; flagged, without an interval")
     assert code == (4 if disturbed else 0), complaint
     seen = LINE.fullmatch(line)
     assert seen and bool(seen[2]) != line.endswith("without an interval"), line

@@ -16,7 +16,7 @@ from imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 from refusals import refused
 
 from netlab import study as studies
-from netlab.analysis.trust import DISTURBED, FLAGGED, gate
+from netlab.analysis.trust import FLAGGED, FLAGGED_CELLS, gate
 from netlab.cli import main
 from netlab.cli.loading import load_study
 from netlab.cli.results import compare_command, results_group
@@ -354,7 +354,7 @@ def test_a_directory_is_all_its_files(tmp_path):
     assert cells["goodput_MBps"].dropna().index.tolist() == ["rapid"]
     assert cells.loc["iperf2-sent", "disturbed_MBps"] == pytest.approx((48.75 + 119.375) / 2)
     advice = {one.kind: one.command for one in gate(results.measured)}
-    assert advice[DISTURBED] == advice[FLAGGED] == "netlab import --help"
+    assert advice[FLAGGED_CELLS] == advice[FLAGGED] == "netlab import --help"
     assert runs["started_at"].dt.year.tolist() == [2010, 2010, 2003]
     assert list(runs["congestion"].unique()) == ["unknown"]
 

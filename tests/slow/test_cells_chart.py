@@ -114,8 +114,8 @@ def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
         assert marks.get_markeredgecolor() == HOLLOW_COLOUR != joined.get_color()
         assert marks.get_marker() == joined.get_marker()
     drawn = data_of(ax.figure)
-    assert drawn.loc[drawn["series"] == "No Tuning, 1500 B, disturbed", "x"].tolist() == [12]
-    said = "Hollow and grey: median of disturbed runs, not a result (interference: 3 cells)."
+    assert drawn.loc[drawn["series"] == "No Tuning, 1500 B, flagged", "x"].tolist() == [12]
+    said = "Hollow and grey: median of flagged runs, not a result (interference: 3 cells)."
     assert said in show(ax).caption
 
 
@@ -242,7 +242,7 @@ def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(spoilt
     rings = [text for text in ax.texts if text.get_text().startswith("○ ")]
     assert len(rings) == 7 and {text.get_color() for text in rings} == {HOLLOW_COLOUR}
     chart = show(ax)
-    assert ", disturbed, with 4" in chart.alt and "(interference: 7 cells)" in chart.caption
+    assert ", flagged, with 4" in chart.alt and "(interference: 7 cells)" in chart.caption
 
 
 def test_the_forest_has_a_dot_and_an_interval_for_every_step(spoilt):

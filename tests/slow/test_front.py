@@ -36,7 +36,7 @@ def test_a_report_opens_with_every_group_and_tuning_in_per_cent_of_the_bus():
     published = [row for row in rows if "MTU 16114 B, published" in row]
     assert len(published) == 16, "4 stream counts of 4 groups with valid runs"
     shown = drawn.alt.partition("Linux64 → Linux64, No Tuning")[2].partition(";")[0]
-    assert shown.count("disturbed") == 4 and "interference: 28 cells" in drawn.caption
+    assert shown.count("flagged") == 4 and "interference: 28 cells" in drawn.caption
 
 
 def test_published_and_measured_are_per_cent_of_one_bus_in_both_directions_too():

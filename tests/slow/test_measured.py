@@ -71,7 +71,7 @@ def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
         assert marks and {"1500 B", "9000 B"} <= {text.get_text() for text in ax.texts}
         assert all(max(line.get_ydata()) < ax.get_ylim()[1] for line in marks)
     chart = show(fig)
-    assert ", disturbed, with 12" in chart.alt and "nothing valid" not in chart.alt
+    assert ", flagged, with 12" in chart.alt and "nothing valid" not in chart.alt
     assert "not a result (interference: 28 cells)" in chart.caption
 
 

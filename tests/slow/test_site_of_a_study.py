@@ -46,7 +46,7 @@ def test_the_first_screen_has_sentences_a_chart_and_the_box_of_trust(site):
     box = re.search(r'<section class="trust".*?</section>', first, re.DOTALL)[0]
     for item in ("Precision reached", "Flagged", "Empty cells", "Order effects", "Calibration"):
         assert f"<dt>{item}</dt>" in box
-    assert "<dt>Disturbed cells</dt><dd>3 of 140</dd>" in re.sub(r">\s+<", "><", box)
+    assert "<dt>Flagged cells</dt><dd>3 of 140</dd>" in re.sub(r">\s+<", "><", box)
     assert "<dd>119 of 140</dd>" in box and "no precision was asked" in box
     assert first.count('<figure class="netlab-figure"') == 1
     assert "agent" not in text, "provenance has a page of its own"
@@ -58,7 +58,7 @@ def test_every_page_below_the_gate_says_so_with_reasons_and_commands(site):
     for page in pages:
         banner = re.search(r'<aside class="gate".*?</aside>', page.read_text(), re.DOTALL)[0]
         assert "119 of 140 cells are empty" in banner and "not measured: 119" in banner
-        assert "3 of 140 cells have only disturbed runs" in banner and "stalled: 3" in banner
+        assert "3 of 140 cells have only flagged runs" in banner and "stalled: 3" in banner
         assert "netlab study openlab-2003 --results" in banner
         assert "<details>" in banner
 
@@ -71,10 +71,10 @@ def test_a_disturbed_cell_is_grey_and_hollow_with_its_reason_in_pages_csv_and_la
     page = (site / "tables.html").read_text()
     hollow = re.findall(r'<span class="netlab-hollow"[^>]*>○\s(\d+)\s\(([\d.]+)\s%\)</span>', page)
     assert sorted(int(rate) for rate, _ in hollow) == sorted(cells["disturbed_MBps"].round())
-    assert "○: median of disturbed runs, not a result (stalled: 3 cells)." in page
+    assert "○: median of flagged runs, not a result (stalled: 3 cells)." in page
     for name in ("index", "streams", "ceiling"):
         text = (site / f"{name}.html").read_text()
-        assert "median of disturbed runs, not a result (stalled: 3 cells)." in text, name
+        assert "median of flagged runs, not a result (stalled: 3 cells)." in text, name
     runs = (site / "runs-linux64-to-linux64.html").read_text()
     assert runs.count("the median of 3 flagged runs (stalled), not a result") == 3
     (csv,) = (site / "downloads").glob("*linux64-to-linux64.csv")
@@ -140,7 +140,7 @@ def test_the_views_show_each_measured_group_and_provenance_folds_what_is_equal(s
         assert view == "effects" or '<h2 id="linux64-to-linux64">' in text, view
     assert not (site / "trend.html").exists(), "there is one campaign"
     tables = (site / "tables.html").read_text()
-    assert "<summary>Disturbed and empty cells: 122</summary>" in tables, "a long list is folded"
+    assert "<summary>Flagged and empty cells: 122</summary>" in tables, "a long list is folded"
     assert "<summary>Flagged runs" not in (site / "precision.html").read_text()
     text = (site / "provenance.html").read_text()
     assert "linux64-a" in text and "6.12.0" in text

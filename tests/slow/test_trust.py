@@ -132,8 +132,8 @@ def disturb(goodput_MBps):
 
 def test_disturbed_cells_are_a_concern_of_their_own_that_says_how_much_load_there_was(openlab):
     cells, runs = trust.gate(measured(openlab, change=disturb(50.0)))
-    assert (cells.kind, runs.kind) == (trust.DISTURBED, trust.FLAGGED)
-    assert cells.text == "35 of 140 cells have only disturbed runs"
+    assert (cells.kind, runs.kind) == (trust.FLAGGED_CELLS, trust.FLAGGED)
+    assert cells.text == "35 of 140 cells have only flagged runs"
     assert cells.reason.startswith("interference: 35; shown hollow with their median")
     assert "end what else uses the hosts" in cells.reason
     assert cells.command == "netlab study openlab-2003"

@@ -92,7 +92,7 @@ def test_the_index_says_what_keeps_a_report_below_the_quality_gate(tmp_path):
             SiteContent(measured=measured, pdf=False, png=False), tmp_path / "two-racks" / "1"
         ).parent
     )
-    assert report.state.startswith("Below the quality gate: ") and "disturbed" in report.state
+    assert report.state.startswith("Below the quality gate: ") and "flagged" in report.state
     write_index(tmp_path)
     assert f" UTC</a>: {html.escape(report.state)}</li>" in (tmp_path / "index.html").read_text()
 
