@@ -23,6 +23,7 @@ from netlab.hosts.opening import close_hosts
 from netlab.hosts.stack import InterfaceStack
 from netlab.lab import lab as labs
 from netlab.lab.rootless_limits import lab_limits
+from netlab.measure.link_local import is_link_local, scoped
 from netlab.notebooks.progress import note
 from netlab.study import Group, Study
 from netlab.tuning.knobs import is_driver_set
@@ -91,9 +92,10 @@ class Endpoint:
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, link, name)
         end = next(end for end in study.path(link).every_end if end.host == name)
-        self.own_address, self.ports = end.bind_address or self.address, end.ports
         self.facts, self.binary = facts, binary
         self.interface = str(self.facts["interface"])  # the study may use another name of it
+        self.own_address = scoped(end.bind_address or self.address, self.interface)
+        self.ports = end.ports
         self.stack = InterfaceStack.of(self.facts.get("layers"))
         self.link_settings: dict = {}
         self.may_force = self.is_privileged = True
@@ -143,6 +145,8 @@ class Endpoint:
 
     def leaves_by(self, peer: str) -> str:
         """Interface by which the kernel sends to an address; empty if the host cannot tell."""
+        if is_link_local(peer):
+            return self.interface  # its scope
         words = (self.own_address, peer, self.interface, self.stack.vrf)
         done = self.host.run(("sh", "-c", ROUTE, "route", *words))
         return done.stdout.strip()

@@ -19,6 +19,7 @@ from netlab.generators import missing
 from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import ping
 from netlab.measure.exchange import datagrams, measure
+from netlab.measure.link_local import scoped
 from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.shared_machines import one_machine
 from netlab.measure.steadiness import longer
@@ -356,7 +357,8 @@ def _buffers(
             yield Check("warn", f"tuning {level.name}", text)
     one, other, *_ = endpoints.values()
     source = one.vrf_card or one.own_address
-    rtt_ms = ping(one.host, source, other.address, count=3, interval_s=0.2).avg_ms
+    address = scoped(other.address, one.interface)
+    rtt_ms = ping(one.host, source, address, count=3, interval_s=0.2).avg_ms
     if rtt_ms is None:
         with suppress(RunError):  # the check of packets fails for the same reason
             request = probe_request(study, MTU_TIMING)

@@ -26,6 +26,7 @@ from netlab.measure.emulator_report import Emulated
 from netlab.measure.exchange import Cross, Request, RunEnd, RunOutcome, measure
 from netlab.measure.flags import DEFAULT_NOISE, flags_of
 from netlab.measure.ledger import audit, audit_links, audit_path
+from netlab.measure.link_local import scoped
 from netlab.measure.others_cpu import foreign_load
 from netlab.measure.probe_columns import probe_fault
 from netlab.measure.record import (
@@ -395,7 +396,7 @@ class Trials:
         sender, receiver = (
             self.endpoints[name] for name in (group.sender, self.study.receiver(group))
         )
-        ends = (sender.own_address, receiver.address, sender.vrf_card)
+        ends = (sender.own_address, scoped(receiver.address, sender.interface), sender.vrf_card)
         self.path_check = probe_path(sender.host, *ends)
         if self.path_check.avg_ms is not None:
             self.rtt_s = self.path_check.avg_ms / 1e3

@@ -52,7 +52,8 @@ class TransferRequest:
 class Tool:
     """A tool: its options, its output, and its capabilities.
 
-    ``joined`` are the client's options that have the kernels cut and join datagrams.
+    ``ipv6`` are the options of either end without which it takes IPv4 addresses alone, ``joined``
+    the client's that have the kernels cut and join datagrams.
     ``variable`` names the environment variable that may name its program. ``sendfile`` is the
     client's option to send without a copy, ``discard`` the server's to receive without one.
     """
@@ -74,6 +75,7 @@ class Tool:
     sendfile: tuple[str, ...] = ()
     discard: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
+    ipv6: tuple[str, ...] = ()
     sets_congestion: bool = True
     has_intervals: bool = True
     whole_seconds: bool = False
@@ -91,7 +93,8 @@ class Tool:
         client = self.client_sndbuf * snd + self.client_rcvbuf * rcv + self.sendfile * no_copy
         client += self.joined * transfer.joined
         client += self.congestion * bool(transfer.congestion) + self.client
-        return _filled(server, transfer), _filled(client, transfer)
+        family = self.ipv6 * (":" in transfer.address)
+        return _filled(family + server, transfer), _filled(family + client, transfer)
 
 
 def _filled(template: tuple[str, ...], transfer: TransferRequest) -> tuple[str, ...]:
@@ -172,6 +175,7 @@ TOOLS: tuple[Tool, ...] = (
         client_sndbuf=("-w", "{sndbuf_B}"),
         server_rcvbuf=("-w", "{rcvbuf_B}"),
         congestion=("-Z", "{congestion}"),
+        ipv6=("-V",),
         reads="server",
         records=_printed(IPERF2_TEXT, _OneRun),
         server_stays=True,
@@ -191,6 +195,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         client_sndbuf=("-w{sndbuf_KiB}",),
         client_rcvbuf=("-ws{rcvbuf_KiB}",),
+        ipv6=("-6",),
         reads="client",
         records=_printed(NUTTCP_LINES),
         sets_congestion=False,

@@ -21,6 +21,7 @@ from netlab.hosts.host import Host
 from netlab.hosts.vrf import called
 from netlab.measure.exchange import Request, RunEnd, RunOutcome, datagrams
 from netlab.measure.ledger import Ledger, audit_interfaces
+from netlab.measure.link_local import without_scope
 from netlab.measure.record import own_us
 from netlab.outputs.records import Datagrams
 
@@ -89,8 +90,8 @@ def run_trial(
                     congestion_route(
                         hosts[of.host],
                         interface=of.interface,
-                        address=of.address,
-                        peer=to.address,
+                        address=without_scope(of.address),
+                        peer=without_scope(to.address),
                         congestion=of.congestion or request.congestion,
                         vrf=of.vrf,
                     )
@@ -98,7 +99,7 @@ def run_trial(
         open_ways = []
         for of, to in ways:
             transfer = TransferRequest(
-                address=to.address,
+                address=of.address_of(to),
                 port=0,
                 data_port=0,
                 streams=request.streams,

@@ -26,6 +26,7 @@ from netlab.files.run_results import (
     TraceName,
     Window,
 )
+from netlab.measure.link_local import scoped
 from netlab.measure.senders import Part, joined
 from netlab.study import Latency, Policy, Socket, Udp, flows
 from netlab.study.flows import PlannedFlow
@@ -113,7 +114,11 @@ class RunEnd:
 
     @property
     def own_address(self) -> str:
-        return self.bind_address or self.address
+        return scoped(self.bind_address or self.address, self.interface)
+
+    def address_of(self, other: RunEnd) -> str:
+        """The address by which this host reaches another end."""
+        return scoped(other.address, self.interface)
 
     @property
     def port(self) -> int:
@@ -462,9 +467,9 @@ class _Transfer:
 
     def listen(self, port: int) -> None:
         request = self.request
-        words: Words = {"bind": self.to.own_address, "from": self.of.address}
+        words: Words = {"bind": self.to.own_address, "from": self.to.address_of(self.of)}
         if self.also:
-            words["also_from"] = ",".join(side.address for side in self.also)
+            words["also_from"] = ",".join(map(self.to.address_of, self.also))
         if port:
             words["port"] = port
         accept_ms = arrival_ms(request.streams) + round(1e3 * request.latency.extra_s)
@@ -480,7 +485,7 @@ class _Transfer:
 
     def _send_from(self, side: RunEnd, number: int, port: int) -> None:
         request = self.request
-        words: Words = {"to": self.to.address, "from": side.own_address, "port": port}
+        words: Words = {"to": side.address_of(self.to), "from": side.own_address, "port": port}
         words["connect_ms"] = arrival_ms(request.streams) + self.await_ms
         if request.bytes_per_stream:
             words["bytes"] = request.bytes_per_stream

@@ -1,5 +1,6 @@
 """Each tool gets the same transfer as its own arguments, and its output is parsed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,15 @@ def test_no_template_is_left_unfilled_and_no_tool_sets_its_own_buffers(tool):
             assert not any("{" in word for word in words)
             assert not any(word.startswith("-w") for word in words)
     assert "12000" in " ".join(tool.arguments(transfer())[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("iperf2", "-V"), ("iperf2-udp", "-V"), ("nuttcp", "-6")]
+)
+def test_a_tool_that_takes_ipv4_unless_asked_is_asked_for_ipv6_at_both_ends(name, option):
+    of_ipv6 = replace(transfer(), address="2001:db8::2")
+    assert all(option in words for words in BY_NAME[name].arguments(of_ipv6))
+    assert not any(option in words for words in BY_NAME[name].arguments(transfer()))
 
 
 def test_a_tool_spares_itself_copies_where_a_study_asks_for_it():

@@ -54,6 +54,13 @@ def test_an_end_behind_nat_and_a_firewall_binds_what_it_has():
     assert sink["port"] in (5201, 5202, 5203)
 
 
+@pytest.mark.parametrize("scope", ["", "%data-a", "%data"])
+def test_each_end_names_link_local_addresses_by_its_own_interface(scope):
+    sink, gen = asked(a={"address": f"fe80::a{scope}"}, b={"address": f"fe80::b{scope}"})
+    assert (sink["bind"], sink["from"]) == ("fe80::b%data-b", "fe80::a%data-b")
+    assert (gen["from"], gen["to"]) == ("fe80::a%data-a", "fe80::b%data-a")
+
+
 def test_many_streams_have_longer_to_arrive_through_a_short_queue():
     """A SYN lost four times is sent for the fifth time after 15 s."""
     assert arrival_ms(1) == 5000
