@@ -134,6 +134,9 @@ FIREWALL = (
     "; if a firewall lies between: `port` of the path's end fixes the TCP ports to open, and "
     "`bind_address` is the host's own address behind NAT"
 )
+UNANSWERED = re.compile(r" port \d+ did not answer within ")
+"""Error of an agent whose packets to a port are dropped, or their answers."""
+
 KERNELS_OWN = Socket()
 """No option of sockets or threads."""
 
@@ -312,7 +315,7 @@ class _Inbox:
         if kind == "error" and (of is None or of in self._runs):
             code = str(answer.get("code") or "internal")
             message = str(answer.get("message") or code)
-            if message.startswith("connect to"):
+            if message.startswith("connect to") or UNANSWERED.search(message):
                 message += FIREWALL
             message = _OPTION.sub(lambda option: KEYS[option[0]], message)
             raise RunError(f"{self._side.host}: {message}", reason=code, code="E-MEASURE-002")

@@ -174,13 +174,18 @@ def test_the_late_echo_of_an_earlier_run_is_passed_over(clock, late):
 
 
 UNREACHED = "connect to 198.18.0.2 port 40000: Connection timed out"
+DROPPED = "198.18.0.2 port 40000 did not answer within 5250 ms"
 
 
 @pytest.mark.parametrize("code", ["bad_request", "in_use", "refused", "peer", "timeout", "limit"])
 @pytest.mark.parametrize("verb", ["sink", "gen"])
 @pytest.mark.parametrize(
     ("message", "says"),
-    [("bind: no", "bind: no$"), (UNREACHED, f"{UNREACHED}; if a firewall.*`port`")],
+    [
+        ("bind: no", "bind: no$"),
+        (UNREACHED, f"{UNREACHED}; if a firewall.*`port`"),
+        (DROPPED, f"{DROPPED}; if a firewall.*`port`"),
+    ],
 )
 def test_an_agents_error_ends_the_run_with_its_code_and_stops_both_ends(
     clock, verb, code, message, says
