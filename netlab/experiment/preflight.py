@@ -141,7 +141,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         elif _stays_as_found(study, name):
             yield _check(name, "is not tuned, and neither root nor sudo -n is needed")
         else:
-            text = "cannot be tuned: the user is not root, and sudo -n fails"
+            text = f"cannot be tuned: the user is not root, and {endpoint.host.sudo_fault}"
             yield _check(name, text, fails=True)
         if facts.get("interface_exists") is False:
             yield _check(name, f"has no interface {endpoint.interface}", fails=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -20,6 +21,11 @@ MAX_OUTPUT_BYTES = 16 << 20
 FACTS_S = 60.0
 """Timeout of some fifty short programs; a host that is lost is found before, by its silence."""
 COPY_TIMEOUT_S = 60.0
+NOT_FOUND = 127
+"""Exit status of a shell or of env for a program that is not there."""
+
+NO_SUDO = "sudo is not there"
+_ASKS = re.compile("password is required|askpass")
 # Arguments: file, mode, timeout in s. sshd does not notice for hours that a host was cut off.
 PUT = r"""
 umask 077
@@ -83,8 +89,28 @@ class Host(ABC):
 
     @cached_property
     def _sudo_refusal(self) -> str:
-        done = self.run(("sudo", "-n", "--", "true"), check=False)
+        # what sudo prints depends on the locale of the host
+        argv = ("env", "LC_ALL=C", "sudo", "-n", "--", "true")
+        done = self.run(argv, check=False)
+        if done.exit_status == NOT_FOUND:
+            return NO_SUDO
         return "" if done.exit_status == 0 else done.stderr.strip() or "sudo failed"
+
+    @property
+    def sudo_fault(self) -> str:
+        """Why ``sudo -n`` does not work and what helps, for a sentence; empty where it does."""
+        refusal = self._sudo_refusal
+        if not refusal or self.is_root:
+            return ""
+        if refusal == NO_SUDO:
+            return "sudo is not installed; log in as root, or install sudo"
+        if "tty" in refusal:
+            return (
+                "sudo wants a terminal; log in as root or take `requiretty` out of sudoers for "
+                "this user (`Defaults:USER !requiretty`)"
+            )
+        fault = "would ask for a password" if _ASKS.search(refusal) else "refuses"
+        return f"sudo {fault}; log in as root or allow this user NOPASSWD in sudoers"
 
     def run(
         self,
@@ -140,14 +166,9 @@ class Host(ABC):
         if self.is_root:
             return command
         if not self.can_sudo:
-            output = self._sudo_refusal if "tty" in self._sudo_refusal else ""
-            message = "the command needs root, and sudo " + (
-                "wants a terminal; log in as root or take `requiretty` out of sudoers for this "
-                "user (`Defaults:USER !requiretty`)"
-                if output
-                else "would ask for a password; log in as root or allow this user NOPASSWD in "
-                "sudoers"
-            )
+            is_said = self._sudo_refusal == NO_SUDO or _ASKS.search(self._sudo_refusal)
+            output = "" if is_said else self._sudo_refusal
+            message = f"the command needs root, and {self.sudo_fault}"
             raise self._error(command, message, output=output, code="E-HOST-003")
         return ("sudo", "-n", "--", *command)
 

@@ -78,6 +78,28 @@ def test_a_sudo_that_would_prompt_is_an_error_before_any_command(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    ("sudo", "fault"),
+    [
+        ("echo 'sudo: a password is required' >&2; exit 1", "would ask for a password; log in as"),
+        ("echo 'sudo: unable to open /etc/sudoers' >&2; exit 1", "refuses; log in as root"),
+        ("echo 'sudo: you must have a tty' >&2; exit 1", "wants a terminal; log in as root"),
+        ("exit 127", "is not installed; log in as root"),
+        ("exit 0", ""),
+    ],
+)
+def test_the_fault_of_sudo_and_what_helps_are_words_of_a_sentence(tmp_path, sudo, fault):
+    with _login(tmp_path, sudo) as host:
+        assert host.sudo_fault.startswith(f"sudo {fault}" if fault else "")
+        assert bool(host.sudo_fault) is bool(fault) is not host.can_sudo
+
+
+def test_a_refusal_of_sudo_is_shown_in_its_own_words(tmp_path):
+    says = "echo 'sudo: unable to open /etc/sudoers' >&2; exit 1"
+    with _login(tmp_path, says) as host, pytest.raises(HostError, match=r"refuses.*\n.*unable to"):
+        host.run(("true",), sudo=True)
+
+
 def test_a_sudo_that_wants_a_terminal_is_named(tmp_path):
     says = "echo 'sudo: sorry, you must have a tty to run sudo' >&2; exit 1"
     with _login(tmp_path, says) as host, pytest.raises(HostError, match=r"requiretty.*\n.*sorry"):
