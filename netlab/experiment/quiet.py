@@ -40,14 +40,14 @@ class HostLoad:
 
     @property
     def is_noted(self) -> bool:
-        """True if others use the host, or its processes cannot be read."""
+        """True if others use the host, or not all processes of its machine can be read."""
         return self.foreign is None or self.foreign.percent >= NOTED_PERCENT
 
     @property
     def text(self) -> str:
         """``a: other programs use 48 % of the CPUs, most of it python3 (process 812)``."""
         if self.foreign is None:
-            text = "its processes cannot be read"
+            text = "not all processes of its machine can be read"
         else:
             text = f"other programs use {self.foreign.percent:.1f} % of the CPUs"
             text += f", most of it {self.foreign.largest}" if self.foreign.largest else ""

@@ -413,6 +413,17 @@ def test_a_proc_that_hides_processes_of_others_does_not_show_an_idle_host(
     assert (checked(agent.ask("meter others=1"))["others"] is not None) == known
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a PID namespace")
+def test_a_container_does_not_show_an_idle_machine(start_agent, gensink):
+    """Its /proc lacks the processes outside, which use the same CPUs."""
+    container = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
+    agent = start_agent(*container, "sh", "-c", '"$0" agent; exit $?', gensink)
+    agent.ask("meter others=1")
+    answer = checked(agent.ask("meter others=1"))
+    assert answer["others"] is None
+    assert any(cpu["user_us"] for cpu in answer["cpu"])  # those of the machine are there
+
+
 def test_20_runs_leave_no_files_or_threads_behind(agent):
     def in_use() -> tuple[int, int]:
         proc = Path(f"/proc/{agent.process.pid}")

@@ -105,7 +105,7 @@ static int scan_list(struct nl_process_scan *scan)
 int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
 {
 	size_t kept = 0;
-	int errnum;
+	int errnum, kernel_seen = 0;
 
 	memset(out, 0, sizeof(*out));
 	out->t0_ns = nl_now_ns();
@@ -125,14 +125,18 @@ int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
 
 		snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
 		len = nl_file_read(path, text, sizeof(text));
-		if (len < 0 || nl_process_parse(text, (size_t)len, process) || process->kernel)
+		if (len < 0 || nl_process_parse(text, (size_t)len, process)) {
 			process->pid = 0; /* it has ended, or is hidden */
+		} else if (process->kernel) {
+			process->pid = 0;
+			kernel_seen = 1;
+		}
 	}
 	out->t1_ns = nl_now_ns();
 	for (size_t i = 0; i < out->count; i++)
 		if (out->process[i].pid)
 			out->process[kept++] = out->process[i];
-	out->count = kept && out->process[0].pid == 1 ? kept : 0;
+	out->count = kept && out->process[0].pid == 1 && kernel_seen ? kept : 0;
 	return 0;
 }
 

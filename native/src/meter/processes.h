@@ -33,7 +33,8 @@ int nl_process_parse(const char *text, size_t len, struct nl_process *out);
 enum nl_scan_order { NL_SCAN_FIRST, NL_SCAN_SECOND };
 
 /* Scan /proc. 0, or -1 with errno: EOVERFLOW beyond NL_SCAN_MAX. Empty if process 1 is not seen: /proc then
- * hides the processes of other users (hidepid). */
+ * hides the processes of other users (hidepid). Empty as well if no kernel thread is seen: /proc is then
+ * that of a PID namespace, as in a container, and the processes outside use the same CPUs. */
 int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order);
 void nl_process_scan_free(struct nl_process_scan *scan);
 
