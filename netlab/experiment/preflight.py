@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -20,10 +20,11 @@ from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import ping
 from netlab.measure.exchange import datagrams, measure
 from netlab.measure.link_local import scoped
+from netlab.measure.probe_columns import probe_fault
 from netlab.measure.segment import packet_size, tcp_rtt_s
 from netlab.measure.shared_machines import one_machine
 from netlab.measure.steadiness import longer
-from netlab.study import UDP, Group, Study, Timing, Udp, flows
+from netlab.study import OWN, UDP, Group, Study, Timing, Udp, flows
 from netlab.study.base import controls
 from netlab.study.factors import link_name, path_of_link
 from netlab.study.groups import sends_datagrams
@@ -167,6 +168,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
     yield from bursts(study, path)
     yield from unmarked(study, path)
     yield from _datagrams(study, path, groups, endpoints)
+    yield from _latency_probes(study, path, groups, endpoints)
     yield from _buffers(study, path, groups, endpoints)
     mtus = {mtu for level in study.tunings for mtu in level.mtus}
     for mtu_B in sorted(mtus, key=lambda mtu_B: mtu_B or 0):
@@ -413,6 +415,28 @@ def _datagrams(
                 "it (and `udp: {fragment: true}` is then not needed)"
             )
         yield _check(f"path {path}, datagrams", text, fails=bool(lost))
+
+
+def _latency_probes(
+    study: Study, path: str, groups: list[Group], endpoints: dict[str, Endpoint]
+) -> Iterator[Check]:
+    """Send the datagrams of the study's latency probe from each sender of streams."""
+    if study.latency.probe not in ("udp", "both"):
+        return
+    senders: dict[str, None] = {}
+    for group in study.run_groups(groups):
+        if group.generator == OWN:
+            ends = (group.sender, study.receiver(group))
+            senders |= dict.fromkeys(ends[: 2 if group.direction == "<->" else 1])
+    for sender in senders:
+        receiver = _other_end(endpoints, sender)
+        one, other = (side_of(endpoints[name]) for name in (sender, receiver))
+        probe = study.latency.model_copy(update={"probe": "udp"})
+        request = replace(probe_request(study, DATAGRAM_TIMING), latency=probe)
+        with suppress(RunError):  # the check of packets fails for the same reason
+            fault = probe_fault(measure(one, other, request).flows)
+            text = fault or f"latency probes of {sender} are answered by {receiver}"
+            yield Check("warn" if fault else "ok", f"path {path}, {sender} to {receiver}", text)
 
 
 def _other_end(endpoints: Iterable[str], end: str) -> str:

@@ -145,6 +145,25 @@ def test_fragments_that_a_filter_drops_are_said_to_be_dropped(site):
         run(*site.inside("b", "nft", "delete table ip closed"))
 
 
+def test_a_filter_that_drops_the_latency_probe_alone_is_said_before_the_runs(site):
+    group = {"generator": "netlab", "direction": "<->"}
+    file = datagrams(site, group, latency={"probe": "both"})
+    code, printed = netlab(site, "check", file)
+    assert code == 0 and "latency probes of a are answered by b" in printed, printed
+    assert "latency probes of b are answered by a" in printed, printed
+    closed = (
+        "add table ip closed; add chain ip closed in { type filter hook input priority 0; }; "
+        "add rule ip closed in iifname data0 udp dport 1024-65535 drop"
+    )
+    run(*site.inside("b", "nft", closed))
+    try:
+        code, printed = netlab(site, "check", file)
+        lost = "warn  path cable, a to b: latency probe: no answer; UDP to the port"
+        assert code == 0 and lost in printed, printed
+    finally:
+        run(*site.inside("b", "nft", "delete table ip closed"))
+
+
 def test_what_a_host_refuses_names_the_keys_of_the_study(site):
     file = datagrams(site, {"record_length_B": 20_000})
     _, printed = netlab(site, "run", file, "--results", "refused")
