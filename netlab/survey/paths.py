@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
 from typing import Any
@@ -15,15 +15,18 @@ from netlab.hosts.host import Host
 from netlab.hosts.host_facts import ONE_HOST, is_one_host
 from netlab.hosts.opening import close_hosts, open_all
 from netlab.hosts.ssh import SshHost
+from netlab.measure.link_local import scoped, without_scope
 from netlab.study import StudyHost
 from netlab.survey.connection import Connector
 from netlab.survey.probe import survey
-from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey
+from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey, Interface
 
 Ends = tuple[FoundEnd, FoundEnd]
 
 PINGS = 3
 PING_TIMEOUT_S = 30.0
+MOST_CABLES, PINGS_AT_ONCE = 64, 8
+"""Pairs of cards on a cable that are tried at most; a ping without an answer takes 2 s."""
 
 # An older ping has no -4 and -6, and exits with 2.
 PING = r"""
@@ -71,8 +74,9 @@ def find_paths(
     """Find the paths between two hosts.
 
     Two interfaces are joined if each has an address in the network of the other and a TCP
-    connection passes. Without any, the path is the one that packets to the SSH address of the other
-    host take.
+    connection passes. Cards that have link-local addresses alone, as those of a bare cable, are
+    tried where no other than the path of SSH is found. Without any, the path is the one that
+    packets to the SSH address of the other host take.
     """
     paths: list[FoundPath] = []
     refusals: list[str] = []
@@ -84,11 +88,17 @@ def find_paths(
             refusals.append(f"{ends[0].address} and {ends[1].address}: {error}")
             return []
 
-    candidates = [_given(hosts, surveys, data)] if data else sorted(joined(*surveys), key=_rank)
-    for ends in candidates:
-        taken = {(e.host.name, e.interface.name) for path in paths for e in path.ends}
-        if taken.isdisjoint((end.host.name, end.interface.name) for end in ends):
-            paths += tried(ends, routed=not _direct(ends))
+    def try_each(candidates: Iterable[Ends]) -> None:
+        for ends in candidates:
+            taken = {(e.host.name, e.interface.name) for path in paths for e in path.ends}
+            if taken.isdisjoint((end.host.name, end.interface.name) for end in ends):
+                paths.extend(tried(ends, routed=not _direct(ends)))
+
+    try_each([_given(hosts, surveys, data)] if data else sorted(joined(*surveys), key=_rank))
+    if not data and all(any(end.is_management for end in path.ends) for path in paths):
+        by_ssh, paths = paths, []
+        try_each(_cables(hosts[0], *surveys))
+        paths += by_ssh
     if not paths and not data and (routed := _routed(hosts, surveys)):
         paths += tried(routed, routed=True)
     if not paths:
@@ -111,6 +121,34 @@ def joined(left: HostSurvey, right: HostSurvey) -> Iterator[Ends]:
                 yield FoundEnd(left, one, ours.own), FoundEnd(right, other, theirs.own)
 
 
+def _cables(host: Host, left: HostSurvey, right: HostSurvey) -> list[Ends]:
+    """Cards without another address than a link-local one, between which a ping comes back."""
+    bare = [
+        [(card, card.link_local[0].own) for card in each.interfaces if _is_bare(card)]
+        for each in (left, right)
+    ]
+    pairs = list(islice(product(*bare), MOST_CABLES))
+    pings = [
+        partial(
+            host.run,
+            ("sh", "-c", PING, "ping", card.name, scoped(address, card.name), "1"),
+            timeout_s=PING_TIMEOUT_S,
+            check=False,
+        )
+        for (card, _), (_, address) in pairs
+    ]
+    printed = (done.result().stdout for done in together(pings, at_once=PINGS_AT_ONCE))
+    return [
+        (FoundEnd(left, *one), FoundEnd(right, *other))
+        for (one, other), text in zip(pairs, printed, strict=True)
+        if _TIMES.search(text)
+    ]
+
+
+def _is_bare(card: Interface) -> bool:
+    return card.up and bool(card.link_local) and not card.addresses
+
+
 def _rank(ends: Ends) -> tuple[bool, bool, int]:
     slowest_Mbps = min(end.interface.speed_Mbps or 0 for end in ends)
     return any(end.is_management for end in ends), ":" in ends[0].address, -slowest_Mbps
@@ -119,7 +157,7 @@ def _rank(ends: Ends) -> tuple[bool, bool, int]:
 def _given(
     hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey], data: tuple[str, str]
 ) -> Ends:
-    """The ends of two data addresses."""
+    """The ends of two data addresses; a link-local one may have its interface as scope."""
     if all(map(_has, surveys, reversed(data))) and not all(map(_has, surveys, data)):
         left, right = (survey.name for survey in surveys)
         text = f"{data[0]} is an address of {right} and {data[1]} one of {left}; exchange them"
@@ -135,8 +173,21 @@ def _given(
 
 
 def _has(survey: HostSurvey, address: str) -> bool:
-    own = (each.own for interface in survey.interfaces for each in interface.addresses)
-    return address in {*own, *survey.loopback}
+    return _holder(survey, address) is not None or address in survey.loopback
+
+
+def _holder(survey: HostSurvey, address: str) -> Interface | None:
+    """The interface that has an address, with or without a scope."""
+    own, _, scope = address.partition("%")
+    return next(
+        (
+            card
+            for card in survey.interfaces
+            if own in {each.own for each in (*card.addresses, *card.link_local)}
+            and scope in ("", card.name)
+        ),
+        None,
+    )
 
 
 def _end_with(host: Host, surveyed: HostSurvey, address: str, peer: str) -> FoundEnd:
@@ -144,9 +195,9 @@ def _end_with(host: Host, surveyed: HostSurvey, address: str, peer: str) -> Foun
 
     The address may be that of `lo` or of a dummy, which carry none of its packets.
     """
-    holder = next((i for i in surveyed.interfaces if address in {a.own for a in i.addresses}), None)
+    holder = _holder(surveyed, address)
     if holder is not None and holder.driver != "dummy":
-        return FoundEnd(surveyed, holder, address)
+        return FoundEnd(surveyed, holder, without_scope(address))
     argv = ("sh", "-c", ROUTE, "route", peer, address)
     words = host.run(argv, check=False).stdout.split()
     leaves = words[words.index("dev") + 1] if "dev" in words[:-1] else ""
@@ -163,7 +214,7 @@ def _listed(survey: HostSurvey) -> str:
     pairs = (
         f"{interface.name} {address.own}{'' if interface.up else ' (down)'}"
         for interface in survey.interfaces
-        for address in interface.addresses
+        for address in (*interface.addresses, *interface.link_local)
     )
     return ", ".join((*pairs, *(f"lo {address}" for address in survey.loopback))) or "no address"
 
@@ -172,7 +223,10 @@ def _direct(ends: Ends) -> bool:
     one, other = ends
     return any(
         ours.own == one.address and theirs.own == other.address and ours.joins(theirs)
-        for ours, theirs in product(one.interface.addresses, other.interface.addresses)
+        for ours, theirs in product(
+            (*one.interface.addresses, *one.interface.link_local),
+            (*other.interface.addresses, *other.interface.link_local),
+        )
     )
 
 
@@ -197,8 +251,8 @@ def _routed(hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]) ->
 def _connected(host: Host, ends: Ends, connector: Connector, *, routed: bool) -> FoundPath:
     """The path between two ends; its round trip is that of pings, if they come back."""
     card = ends[0].interface
-    source = card.name if card.stack.vrf else ends[0].address
-    argv = ("sh", "-c", PING, "ping", source, ends[1].address, str(PINGS))
+    source = card.name if card.stack.vrf else scoped(ends[0].address, card.name)
+    argv = ("sh", "-c", PING, "ping", source, scoped(ends[1].address, card.name), str(PINGS))
     ping = partial(host.run, argv, timeout_s=PING_TIMEOUT_S, check=False)
     calls: list[Callable[[], Any]] = [partial(connector.rtt_ms, ends), ping]
     connected, pinged = together(calls, at_once=2)

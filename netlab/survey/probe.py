@@ -183,6 +183,7 @@ def _interface(name: str, facts: _Facts) -> Interface:
     return Interface(
         name=name,
         addresses=tuple(_addresses(facts["address"])),
+        link_local=tuple(_addresses(facts["address"], scope="link", version=6)),
         up=facts.text("operstate") in ("up", "unknown"),
         mtu_B=facts.number("mtu") or 0,
         # veth and TUN report 10 Gb/s and 10 Mb/s at any rate
@@ -215,13 +216,16 @@ def _interface(name: str, facts: _Facts) -> Interface:
     )
 
 
-def _addresses(lines: Iterable[str]) -> Iterator[Address]:
-    """Addresses of `ip -o addr`: those of the link alone are left out."""
+def _addresses(
+    lines: Iterable[str], *, scope: str = "global", version: int | None = None
+) -> Iterator[Address]:
+    """Addresses of `ip -o addr` of one scope."""
     for line in lines:
         match = _ADDRESS.search(line)
-        if match and match["scope"] in (None, "global"):
+        if match and (match["scope"] or "global") == scope:
             reaches = match["peer"] or match["own"] + (match["length"] or "")
-            if address := Address.of(match["own"], reaches):
+            address = Address.of(match["own"], reaches)
+            if address and version in (None, address.version):
                 yield address
 
 

@@ -58,6 +58,7 @@ class Interface:
 
     name: str
     addresses: tuple[Address, ...] = ()
+    link_local: tuple[Address, ...] = ()
     up: bool = True
     mtu_B: int = 1500
     speed_Mbps: int | None = None

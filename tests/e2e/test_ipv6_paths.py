@@ -71,6 +71,17 @@ def test_a_cable_with_link_local_addresses_is_checked_and_measured(tmp_path):
     assert rows["datagrams"]["received_datagrams"] > 0
 
 
+def test_init_finds_a_cable_that_has_link_local_addresses_alone(tmp_path):
+    with NamedOtherwise(tmp_path, CABLE) as site:
+        hosts = [f"root@{management}" for management, _, _ in site.addresses.values()]
+        words = (*hosts, "--identity-file", str(site.state / "key"), "-o", "found.yml")
+        out, complaint = site.start("init", *words).communicate(timeout=240)
+        assert "a study of left data0 (fe80::a) and right cable0 (fe80::b)" in out, out + complaint
+        site.study = site.state / "found.yml"
+        code, said = site.check()
+    assert code == 0 and "packets of 1500 B pass both ways" in said, said
+
+
 def test_a_peer_measures_a_cable_with_link_local_addresses(tmp_path):
     group = "name: one, path: cable, sender: b, generator: iperf3"
     with NamedOtherwise(tmp_path, CABLE, study(group, card="cable0")) as site:

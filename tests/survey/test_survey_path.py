@@ -165,3 +165,48 @@ def test_no_connection_or_no_such_address_lists_the_addresses(data, code, said):
 
 def test_a_survey_reads_the_stack_of_interfaces_as_facts_do():
     assert stack.SCRIPT in probe.SCRIPT
+
+
+def bare(name: str, address: str, **more) -> Interface:
+    """A card with a link-local address alone."""
+    own = Address.of(address, f"{address}/64")
+    return Interface(name, link_local=(own,) if own else (), **more)
+
+
+def cabled(*more: Interface) -> tuple[HostSurvey, HostSurvey]:
+    """Hosts with a path of SSH, and cards on a bare cable."""
+    left = host("left", card("eth0", "192.0.2.10/24"), bare("eth1", "fe80::1"), *more, ssh=SSH[0])
+    right = host("right", card("eth0", "192.0.2.11/24"), bare("enp3s0", "fe80::2"), ssh=SSH[1])
+    return left, right
+
+
+CABLE = ("fe80::1", "fe80::2")
+OVER_CABLE = {
+    SSH: "0.4",
+    ("eth1", "fe80::2%eth1"): "0.05",  # of the search
+    ("fe80::1%eth1", "fe80::2%eth1"): "0.05",
+    CABLE: "0.05",
+}
+
+
+def test_a_cable_without_other_addresses_than_its_own_comes_before_the_path_of_ssh():
+    expected = [(CABLE, 0.05, False), (SSH, 0.4, False)]
+    assert found(*cabled(), OVER_CABLE) == expected
+    elsewhere = (bare("eth2", "fe80::9"), bare("eth3", "fe80::1", up=False))
+    assert found(*cabled(*elsewhere), OVER_CABLE) == expected
+
+
+def test_link_local_addresses_are_not_tried_where_a_data_path_is_found():
+    data = card("eth2", "198.18.0.1/31"), card("eth4", "198.18.0.0/31")
+    left, right = (
+        host(each.name, *each.interfaces, more, ssh=each.ssh_address)
+        for each, more in zip(cabled(), data, strict=True)
+    )
+    assert found(left, right, BOTH | OVER_CABLE) == [(DATA, 0.05, False), (SSH, 0.4, False)]
+
+
+def test_data_addresses_may_be_link_local_with_the_interface_of_their_host():
+    for data in (CABLE, ("fe80::1%eth1", "fe80::2%enp3s0")):
+        assert found(*cabled(), OVER_CABLE, data=data) == [(CABLE, 0.05, False)]
+    with refused(NetlabError, "E-SURVEY-002", match="it has eth0 192.0.2.10, eth1 fe80::1"):
+        found(*cabled(), OVER_CABLE, data=("fe80::1%eth7", "fe80::2"))
