@@ -9,7 +9,10 @@ from netlab.study import Timing
 TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.0, interval_ms=100)
 
 
-FINE = {"window_s": 1.0, "percent_of_ceiling": 80.0, "ceiling_kind": "bus"}
+FINE = {
+    **{"window_s": 1.0, "percent_of_ceiling": 80.0, "ceiling_kind": "bus"},
+    **{"steal_percent": 0.0, "foreign_cpu_percent": 0.0, "foreign_traffic_percent": 0.0},
+}
 
 
 def outcome(**result) -> RunOutcome:

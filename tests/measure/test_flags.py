@@ -18,8 +18,6 @@ from netlab.measure.steadiness import unsteady
 from netlab.results.flags import Flag
 from netlab.study import Timing
 
-FINE |= {"steal_percent": 0.0, "foreign_cpu_percent": 0.0}
-
 
 def with_silent_stream(window_s: float) -> dict:
     """A result of two streams, one of them without a byte in a window of this length."""
