@@ -76,9 +76,7 @@ class StoredSamples:
             yield self._read(self.places[some], only)
 
     def _read(self, places: pd.DataFrame, only: Collection[str] = ()) -> pd.DataFrame:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Damaged)  # each is known since its check
-            return self.store.rows_of("intervals", places, only)
+        return self.store.rows_of("intervals", places, only)
 
 
 def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured], MadeT]:
@@ -113,6 +111,10 @@ class Measured:
     damaged: tuple[str, ...] = ()
     """What is wrong with each damaged file of the results."""
     _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is computed from it, by functions that have no name to be pickled by."""
+        return {**self.__dict__, "_made": {}}
 
     @property
     @computed_once
@@ -221,15 +223,14 @@ def load_runs(
         if file == (folder(directory, one) / "study.yml").resolve():
             campaign = one
             break
-    store = Store(directory)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always", Damaged)
-        runs, places = store.counting(campaign, {*only, "study"} if only else ())
-        if samples:
-            store.check_samples(places)
-    for warning in seen:
-        warnings.warn(warning.message, stacklevel=3)
-    damaged = tuple(str(one.message) for one in seen if one.category is Damaged)
+    # collected, not caught as warnings: their filters are of the process, which has other threads
+    damaged: list[str] = []
+    store = Store(directory, damaged.append)
+    runs, places = store.counting(campaign, {*only, "study"} if only else ())
+    if samples:
+        store.check_samples(places)
+    for message in damaged:
+        warnings.warn(message, Damaged, stacklevel=3)
     if runs.empty:
         before = [] if campaign is None else campaigns[: campaigns.index(campaign)]
         if before and store.parts():
@@ -245,8 +246,12 @@ def load_runs(
     if names != [design.name]:
         text = f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}"
         raise BadInput(text, where=str(directory), key="study", code="E-ANALYSIS-012")
-    samples_of_runs = StoredSamples(store, places)
-    return LoadedRuns(design, runs, samples_of_runs, directory, campaign, damaged)
+    samples_of_runs = StoredSamples(Store(directory, _known_since_the_check), places)
+    return LoadedRuns(design, runs, samples_of_runs, directory, campaign, tuple(damaged))
+
+
+def _known_since_the_check(_message: str) -> None:
+    """Ignore the damage of a file of samples."""
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -29,7 +28,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
 from netlab.charts.drawn_numbers import annotate, csv_in, data_of, mark
-from netlab.charts.looks import look, theme
+from netlab.charts.looks import close, look, theme
 from netlab.errors import BadInput, NetlabError, check, require
 from netlab.files import paths
 from netlab.files.writing import replaced
@@ -164,7 +163,7 @@ def show(drawn: Any, alt: str | None = None, caption: str = "") -> Chart:
         known = _DESCRIBED.get(described) if isinstance(described, Figure | Axes) else None
         alt, caption = known or (_in_words(figure), caption)
     chart = Chart(_svg(figure, alt, caption), arrows(alt), arrows(caption), figure)
-    plt.close(figure)
+    close(figure)
     return chart
 
 
@@ -173,7 +172,7 @@ def _figure_of(drawn: Any) -> Figure:
     if isinstance(drawn, np.ndarray) and drawn.size:  # as `DataFrame.plot(subplots=True)` gives
         drawn = drawn.flat[0]
     if hasattr(drawn, "on") and hasattr(drawn, "plot"):  # seaborn.objects.Plot
-        target = plt.figure()
+        target = Figure()
         drawn.on(target).plot()
         return target
     whole = getattr(drawn, "figure", None)

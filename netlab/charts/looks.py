@@ -10,6 +10,8 @@ have colours of their own, so that one colour means one thing on all pages.
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.typing import ColorType
 
 HOUSE: dict = dict(
@@ -180,8 +183,22 @@ def _settings(rc: dict) -> Iterator[None]:
     # A notebook's backend makes figures interactive when it is loaded, by the first figure. Loaded
     # within the context, the end of that would take it back, and no later figure would be shown.
     plt.draw_if_interactive()
-    with mpl.rc_context(rc):
+    with _lock, mpl.rc_context(rc):
         yield
+
+
+_lock = threading.RLock()
+"""Held while a figure is drawn: matplotlib's settings and its numbers of figures are the process's,
+and would stay changed where the contexts of two threads end out of order."""
+
+
+def _replace_lock() -> None:
+    """Give a forked process a lock of its own: no thread of it would release the former one."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_replace_lock)
 
 
 _OF_A_PROCESS = ("backend", "backend_fallback", "interactive", "figure.max_open_warning")
@@ -192,6 +209,12 @@ def settings() -> str:
     """Matplotlib's settings outside netlab's theme, which keeps those that it does not state."""
     known = {name: value for name, value in mpl.rcParams.items() if name not in _OF_A_PROCESS}
     return repr(sorted((name, str(value)) for name, value in known.items()))
+
+
+def close(figure: Figure) -> None:
+    """Close a figure of pyplot."""
+    with _lock:
+        plt.close(figure)
 
 
 def new_axes(size_in: tuple[float, float] = CHART_SIZE_IN) -> Axes:

@@ -6,8 +6,8 @@ import builtins
 import keyword
 import logging
 import os
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from netlab.notebooks.format import read_notebook  # isort: skip  # before papermill
@@ -23,6 +23,8 @@ from netlab.notebooks.progress import MIME
 from netlab.notebooks.silence import SilenceWatch, SilentNotebook
 
 ENGINE = "netlab"
+LOGGERS = ("papermill", "papermill.utils", "papermill.translators")
+"""A filter of a logger does not apply to those below it."""
 
 
 def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
@@ -61,12 +63,11 @@ def execute(
 
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
-    logging.getLogger("papermill").setLevel(logging.ERROR)
     watch = None
     try:
         with nullcontext(kernel) if kernel is not None else Kernel() as running:
             running.make_ready()
-            with running.watched(silence_s) as watch:
+            with running.watched(silence_s) as watch, _errors_of_papermill_alone():
                 papermill.execute_notebook(
                     str(notebook),
                     str(partial),
@@ -102,6 +103,26 @@ def execute(
                 os.replace(partial, output)
             partial.unlink(missing_ok=True)
     return output
+
+
+@contextmanager
+def _errors_of_papermill_alone() -> Iterator[None]:
+    """Log no steps and warnings of papermill; its loggers are the caller's before and after.
+
+    A filter of each block, not a level: blocks of two threads may end in any order.
+    """
+
+    def is_error(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.ERROR
+
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addFilter(is_error)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_error)
 
 
 def _refuse_silence(watch: SilenceWatch | None, notebook: Path, output: Path) -> None:

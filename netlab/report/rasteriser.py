@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 from netlab.charts.looks import font_folder
@@ -28,10 +30,11 @@ class Rasteriser:
     """Renders the figures of a site, in a directory that goes when the object does."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="netlab-png-")
-        self._source = Path(self._folder.name) / "figure.typ"
+        folder = tempfile.mkdtemp(prefix="netlab-png-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._source = Path(folder) / "figure.typ"
         self._source.write_text(SOURCE, encoding="utf-8")
-        self.compiler = compiler(self._folder.name)
+        self.compiler = compiler(folder)
 
     def png(self, svg: str) -> bytes:
         """A figure as PNG; empty if it cannot be rendered."""

@@ -6,8 +6,8 @@ import glob
 import re
 import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import filterfalse
 from pathlib import Path
 
@@ -52,6 +52,11 @@ class Damaged(UserWarning):
     """A file of results is damaged or missing, and its records or samples are left out."""
 
 
+def warn_damaged(message: str) -> None:
+    """Give a :class:`Damaged` warning."""
+    warnings.warn(message, Damaged, stacklevel=5)
+
+
 CUT_COPY = "the results were copied while they were measured, or it was removed; copy them again"
 
 
@@ -65,6 +70,8 @@ class Store:
     """
 
     directory: Path
+    on_damage: Callable[[str], None] = field(default=warn_damaged, repr=False, compare=False)
+    """Receives a sentence on each damaged or missing file; a warning by default."""
 
     def _file(self, table: str, part: str) -> Path:
         return self.directory / table / f"{part}.parquet"
@@ -103,13 +110,13 @@ class Store:
     ) -> Iterator[tuple[Path, pyarrow.Table]]:
         """Files of several parts, whole or some of their columns.
 
-        A damaged file is left out and stays, and a :class:`Damaged` warning says so.
+        A damaged file is left out and stays, and `on_damage` receives a sentence on it.
         """
         files = [path for path in (self._file(table, part) for part in parts) if path.exists()]
         for path, rows in zip(files, raw_files(files, columns), strict=True):
             if isinstance(rows, DamagedFile):
                 remedy = "its records are left out (`netlab results repair` moves it away)"
-                warnings.warn(f"{rows}; {remedy}", Damaged, stacklevel=4)
+                self.on_damage(f"{rows}; {remedy}")
             else:
                 yield path, rows
 
@@ -162,7 +169,7 @@ class Store:
     def _check_campaigns(self) -> None:
         """Refuse records of campaigns if there is none: nothing says which of them count.
 
-        If some are missing, a :class:`Damaged` warning says so.
+        If some are missing, `on_damage` receives a sentence on each.
         """
         of = {campaign_of(part) for part in self.parts()}
         known = set(ids(self.directory))
@@ -175,7 +182,7 @@ class Store:
         for one in lost:
             place = printable(str(folder(self.directory, one)))
             reason = f"{place} is missing, which says what its records are of"
-            warnings.warn(f"{reason}: {CUT_COPY}", Damaged, stacklevel=4)
+            self.on_damage(f"{reason}: {CUT_COPY}")
 
     def made_by(self, campaign: str) -> pd.DataFrame:
         """Runs that a campaign measured, whether they count or not, by start."""
@@ -302,7 +309,7 @@ class Store:
         return frame_of_parts(tables, columns) if tables else frame_of([], columns)
 
     def check_samples(self, records: pd.DataFrame) -> None:
-        """Read the interval samples of some records, for warnings about damaged or lacking ones.
+        """Read the interval samples of some records; `on_damage` receives what is lacking.
 
         Samples are written before their runs, so that only a copy made meanwhile lacks some.
         """
@@ -319,7 +326,7 @@ class Store:
             if runs:
                 file, count = printable(str(files[part])), len(runs)
                 reason = f"{file} lacks the samples of {count} run{'s' if count > 1 else ''}"
-                warnings.warn(f"{reason}: {CUT_COPY}", Damaged, stacklevel=3)
+                self.on_damage(f"{reason}: {CUT_COPY}")
 
     def counting(
         self, campaign: str | None = None, only: Collection[str] = ()
