@@ -284,7 +284,7 @@ def export(frame: pd.DataFrame, path: str | Path) -> Path:
                                 text is never a formula
         ``.dta``                Stata 14 or later: levels have value labels in their order,
                                 variables their unit as label, times are UTC, missing text is
-                                empty
+                                empty; a name with a hyphen has ``_`` there
         ``.arrow, .feather``    Arrow: ``arrow::read_ipc_file`` of R gives ordered factors
         ``.parquet``            Parquet, with the units of ``attrs``
         ======================  ===============================================================

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from netlab.files.writing import replaced
 
 STR_MOST_B = 2045
 """Longest text of a Stata variable that is not a strL."""
+LABEL_MOST = 80
+"""Characters of a variable's label."""
 
 
 def _csv(frame: pd.DataFrame, path: Path) -> None:
@@ -21,7 +24,10 @@ def _csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _stata(frame: pd.DataFrame, path: Path) -> None:
-    """Times become UTC without a zone, missing text is empty: Stata has neither."""
+    """Times become UTC without a zone, missing text is empty: Stata has neither.
+
+    A name with other characters than Stata's has ``_`` in their place, and is in the label.
+    """
     plain = frame.copy()
     long = []
     for name, column in frame.items():
@@ -32,7 +38,19 @@ def _stata(frame: pd.DataFrame, path: Path) -> None:
             if plain[name].str.encode("utf-8").str.len().max() > STR_MOST_B:
                 long.append(name)
     units = {name: unit for name, unit in frame.attrs.get("units", {}).items() if name in plain}
-    plain.to_stata(path, write_index=False, version=118, convert_strl=long, variable_labels=units)
+    names = {name: re.sub(r"\W", "_", str(name)) for name in plain}
+    if len(set(names.values())) < len(names):
+        names = {}  # pandas numbers them, with a warning
+    for name, short in names.items():
+        if name != short:
+            units[name] = ", ".join(filter(None, [str(name), units.get(name)]))[:LABEL_MOST]
+    plain.rename(columns=names).to_stata(
+        path,
+        write_index=False,
+        version=118,
+        convert_strl=[names.get(name, name) for name in long],
+        variable_labels={names.get(name, name): label for name, label in units.items()},
+    )
 
 
 def _arrow(frame: pd.DataFrame, path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from netlab.errors import check
+from netlab.errors import check, printable
 from netlab.files.writing import write_text
 from netlab.units import arrows
 
@@ -101,7 +101,21 @@ class Table:
         )
 
     def __repr__(self) -> str:
-        return f"{self.caption}\n{self.frame.to_string()}"
+        """Caption, heads, cells and note as a page has them, whatever the options of pandas.
+
+        Names stay as they are typed: an arrow is ``->``.
+        """
+        heads = [
+            [text for _, span, text in row for _ in range(span)] for row in self._head_rows(str)
+        ]
+        rows = [[_plain(cell) for cell in row] for row in heads + self._body(words=str)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        pads = [str.rjust if side == "right" else str.ljust for side in self.alignment()]
+        lines = []
+        for row in rows:
+            cells = zip(pads, row, widths, strict=True)
+            lines.append("  ".join(pad(cell, width) for pad, cell, width in cells).rstrip())
+        return "\n".join(filter(None, [_plain(self.caption), *lines, _plain(self.note)]))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the data, unrounded, as CSV."""
@@ -191,12 +205,12 @@ class Table:
         plain = isinstance(index, pd.RangeIndex) and index.name is None
         return 0 if plain else index.nlevels
 
-    def _head(self, name: Any) -> str:
+    def _head(self, name: Any, words: Callable[[str], str]) -> str:
         if name is None:
             return ""
-        return arrows(str(self.heads.get(name, name) if isinstance(name, str) else name))
+        return words(str(self.heads.get(name, name) if isinstance(name, str) else name))
 
-    def _head_rows(self) -> list[list[tuple[int, int, str]]]:
+    def _head_rows(self, words: Callable[[str], str] = arrows) -> list[list[tuple[int, int, str]]]:
         """Per head row: (position, columns spanned, text)."""
         width, columns = self._index_width, self.frame.columns
         rows = []
@@ -208,16 +222,18 @@ class Table:
             spans += [[v] for v in values] if last else [list(same) for _, same in groupby(values)]
             starts = accumulate(map(len, spans), initial=0)
             each = zip(starts, spans, strict=False)
-            rows.append([(at, len(span), self._head(span[0])) for at, span in each])
+            rows.append([(at, len(span), self._head(span[0], words)) for at, span in each])
         return rows
 
-    def _body(self, *, repeat: bool = False) -> list[list[str]]:
+    def _body(
+        self, *, repeat: bool = False, words: Callable[[str], str] = arrows
+    ) -> list[list[str]]:
         """Text of all cells. `repeat` gives every row all its labels, so that rows can be sorted.
 
         Otherwise a repeated outer label is shown once, as printed tables do.
         """
         keys = [key if isinstance(key, tuple) else (key,) for key in self.frame.index]
-        rows = [[arrows(str(part)) for part in key[: self._index_width]] for key in keys]
+        rows = [[words(str(part)) for part in key[: self._index_width]] for key in keys]
         if not repeat:
             for row, key, before in zip(rows[1:], keys[1:], keys, strict=False):
                 pairs = zip(row[:-1], key, before, strict=False)
@@ -225,7 +241,7 @@ class Table:
                 row[:same] = [""] * same
         for name, values in self.frame.items():
             for row, value in zip(rows, values, strict=True):
-                row.append(arrows(self._format(name, value)))
+                row.append(words(self._format(name, value)))
         return rows
 
     def _padded(self, values: Iterable[Iterable[Any]]) -> list[list[Any]]:
@@ -261,6 +277,11 @@ def table_or(
     """The table of some rows, or a sentence where there is none."""
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
     return Sentence(none) if frame.empty else Table(frame, caption, *more, **by_name)
+
+
+def _plain(text: str) -> str:
+    """Text for a terminal, where a space that does not break is a space."""
+    return printable(text.replace("\N{NO-BREAK SPACE}", " "))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Tables as HTML, CSV and LaTeX."""
+"""Tables as HTML, text, CSV and LaTeX."""
 
 import csv
 import io
@@ -152,3 +152,33 @@ def test_column_levels_span_columns():
     assert 'scope="colgroup" colspan="2"' in html and html.count("<tr>") == 3
     heads = Table(frame, "c").to_latex().split("\\toprule\n")[1].split("\\midrule")[0]
     assert " ".join(heads.split()) == ("& & \\multicolumn{2}{c}{x} & y \\\\ k & n & 1 & 2 & 1 \\\\")
+
+
+def test_as_text_a_table_has_what_its_page_has_with_names_as_they_are_typed():
+    frame = pd.DataFrame({"path": ["a -> b", "b"], "rate_MBps": [1.254, float("nan")]})
+    labels = {"rate_MBps": "goodput, MB/s"}
+    table = Table(
+        frame, "Rates <-> paths", labels, {"rate_MBps": ".1f"}, "○: disturbed -> left out"
+    )
+    expected = [
+        "Rates <-> paths",
+        "path    goodput, MB/s",
+        "a -> b            1.3",
+        "b                   –",
+        "○: disturbed -> left out",
+    ]
+    assert repr(table).splitlines() == expected
+    options = ("display.float_format", "{:.4f}!".format, "display.max_colwidth", 3)
+    with pd.option_context(*options, "display.max_rows", 1):
+        assert repr(table).splitlines() == expected
+
+
+def test_as_text_labels_stand_before_the_cells_and_a_terminal_gets_no_control_character():
+    index = pd.MultiIndex.from_tuples([("full", 1500), ("full", 9000)], names=["tuning", "MTU, B"])
+    frame = pd.DataFrame({"host": ["a\x1b[31m\nb", "○\N{NO-BREAK SPACE}7"]}, index=index)
+    assert repr(Table(frame, "Hosts\x07")).splitlines() == [
+        "Hosts\\x07",
+        "tuning  MTU, B  host",
+        "full    1500    a\\x1b[31m\\nb",
+        "        9000    ○ 7",
+    ]
