@@ -12,6 +12,7 @@ import synthetic
 from netlab import core
 from netlab.experiment.campaign_record import CampaignRecord
 from netlab.experiment.conditions import context_of
+from netlab.files.recorded_facts import EndFacts, end_facts
 from netlab.files.yaml_file import validated
 from netlab.study import Study
 from netlab.study.factors import Levels
@@ -19,8 +20,10 @@ from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Visit, visits
 from netlab.version import version
 
-Facts = dict[str, dict[str, dict]]
-HOST = {"kernel": "6.1", "cpu_model": "Some CPU", "mtu_B": 1500, "generators": {"netlab": "1"}}
+Facts = dict[str, dict[str, EndFacts]]
+HOST = end_facts(
+    {"kernel": "6.1", "cpu_model": "Some CPU", "mtu_B": 1500, "generators": {"netlab": "1"}}
+)
 STUDY = {
     "netlab": 1,
     "name": "two-cards",
@@ -124,7 +127,7 @@ def write(
     return written
 
 
-def provenance_of(ends: Mapping[str, dict]) -> str:
+def provenance_of(ends: Mapping[str, EndFacts]) -> str:
     """What a run's record says of hosts with these facts."""
     return json.dumps(
         {
@@ -137,7 +140,7 @@ def provenance_of(ends: Mapping[str, dict]) -> str:
     )
 
 
-def keys_of(of: Study, visit: Visit, ends: Mapping[str, dict]) -> dict[str, str]:
+def keys_of(of: Study, visit: Visit, ends: Mapping[str, EndFacts]) -> dict[str, str]:
     """Provenance key of each run of a visit to hosts with these facts."""
     context = context_of(of, visit, dict(ends), None)
     return {run.run_id: provenance_key(of, visit, run, context) for run in visit.runs}

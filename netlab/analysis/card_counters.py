@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cache, partial
+from functools import cache
 
 import pandas as pd
 
 from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_facts import provenance_of
 from netlab.measure.bottleneck import (
     ENDS,
 )
@@ -23,14 +24,15 @@ def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
     if counted.empty:
         return None
     grown = defaultdict(list)
-    facts = cache(partial(parse_json, where="provenance"))  # most runs of a block share theirs
+    recorded = cache(provenance_of)  # most runs of a block share theirs
     for row in counted.itertuples():
         ends = parse_json(row.card_counters, "card_counters")
         if not any(ends.values()):
             continue
-        hosts = facts(row.provenance or "{}").get("hosts") or {}
+        hosts = recorded(row.provenance)["hosts"]
         for end, values in ends.items():
-            driver = (hosts.get(getattr(row, end)) or {}).get("nic_driver")
+            facts = hosts.get(getattr(row, end))
+            driver = facts and facts["nic_driver"]
             for name, value in values.items():
                 if cause := meaning(driver, name):
                     grown[end, name, cause].append(value)

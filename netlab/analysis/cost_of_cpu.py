@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, usable
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_facts import EndFacts, provenance_of
 from netlab.measure.shared_machines import one_machine
 from netlab.study import Study
 from netlab.study.flows import from_text, has_hosts
@@ -25,8 +25,7 @@ OF_BUSY = (
 def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Busy time of all cores of both machines, other work included, a GB of payload, by cell."""
     good = usable(runs)
-    texts = good["provenance"].unique()
-    facts = {text: parse_json(text or "{}", "provenance").get("hosts") or {} for text in texts}
+    facts = {text: provenance_of(text)["hosts"] for text in good["provenance"].unique()}
     rows = good[list(OF_BUSY)].to_dict("records")
     busy = [_busy_cores(row, facts[row["provenance"]], study) for row in rows]
     cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
@@ -35,7 +34,7 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     return frame.reset_index()[list(COLUMNS)]
 
 
-def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> float:
+def _busy_cores(row: Mapping, facts: Mapping[str, EndFacts], study: Study) -> float:
     """Cores that were busy in the window, at both ends together; NaN if unknown."""
     ends = [("sender", row["sender"])]
     if not (study.in_lab(row["path"]) or one_machine(facts)):
@@ -44,6 +43,7 @@ def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> flo
         ends.append(("receiver", row["receiver"]))
     cores = 0.0
     for end, host in ends:
-        share, cpus = row[f"{end}_cpu_percent"], facts.get(host, {}).get("cpus") or math.nan
+        share = row[f"{end}_cpu_percent"]
+        cpus = (facts[host]["cpus"] if host in facts else None) or math.nan
         cores += (math.nan if pd.isna(share) else float(share)) / 100 * cpus
     return cores

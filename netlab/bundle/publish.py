@@ -17,8 +17,8 @@ from netlab.analysis.over_campaigns import trend_of
 from netlab.bundle.pages_repository import PagesRepository, regular_files
 from netlab.bundle.redaction import words_of
 from netlab.errors import BadInput, NetlabError, printable
-from netlab.files.bounded_json import parse_json
 from netlab.files.reading import read_text
+from netlab.files.recorded_facts import provenance_of
 from netlab.files.scratch_directory import scratch
 from netlab.files.writing import write_text
 from netlab.report.downloads import FOLDER
@@ -136,7 +136,7 @@ def publish_sites(
 def _hosts(runs: pd.DataFrame) -> set[str]:
     """Names of the hosts of runs: of both ends, and of others that sent or could have sent."""
     texts = runs["provenance"].dropna().unique()
-    stated = (parse_json(text, "provenance").get("hosts") or {} for text in texts if text)
+    stated = (provenance_of(text)["hosts"] for text in texts)
     return {*runs["sender"], *runs["receiver"]}.union(*stated)
 
 

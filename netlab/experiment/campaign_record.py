@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from netlab.experiment.path_bus import contradiction
 from netlab.experiment.request import VisitRequest
 from netlab.files.locks import take
 from netlab.files.reading import open_regular
+from netlab.files.recorded_facts import EndFacts
 from netlab.lab.lab import Lab
 from netlab.results import campaign_files
 from netlab.results.campaign_files import CampaignLog, Conditions
@@ -116,7 +117,7 @@ def check_study(study: Study, directory: Path) -> None:
 def open_record(
     study: Study,
     directory: Path,
-    facts: dict[str, dict[str, dict]],
+    facts: Mapping[str, Mapping[str, EndFacts]],
     lab: Lab | None,
     *,
     outer: Levels = (),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import netlab.version
 from netlab import core
+from netlab.files.recorded_facts import STABLE, EndFacts, HostFacts, LabFacts, StableFacts
 from netlab.lab.lab import Lab
 from netlab.results.campaign_files import Conditions
 from netlab.results.columns import SCHEMA_VERSION
@@ -16,13 +18,6 @@ from netlab.study.factors import Levels
 from netlab.study.keys import RULE, provenance_key
 from netlab.study.schedule import Visit, rounds
 from netlab.tuning.knobs import is_driver_set
-
-STABLE_FACTS = (
-    *("kernel", "machine", "cpu_model", "cpus", "governor"),
-    *("nic_driver", "nic_driver_version", "nic_firmware", "link_speed_Mbps"),
-    *("pci_vendor", "pci_device", "bus_width", "bus_speed"),
-    *("bus_slot_speed", "bus_pci_x_bits"),
-)
 
 
 @dataclass(frozen=True)
@@ -39,13 +34,13 @@ class Measurer:
         return cls(SCHEMA_VERSION, netlab.version.RELEASE, core.source_digest(), RULE)
 
 
-def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:
+def context_of(study: Study, visit: Visit, facts: Mapping[str, EndFacts], lab: Lab | None) -> dict:
     """Conditions of a visit that its study does not fix: versions, machines, settings found.
 
     With the factors of a run they make its key. `facts` are those of the ends of the visit's link,
     since a host with two cards has other facts on each.
     """
-    place = {
+    place: LabFacts = {
         "emulated_with": None if lab is None else lab.emulated_with(visit.link),
         "task_group": None if lab is None else lab.task_group,
         "user_namespace": lab is not None and lab.user_namespace,
@@ -54,7 +49,11 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
 
 
 def block_context(
-    study: Study, visit: Visit, facts: dict[str, dict], place: dict[str, Any], measurer: Measurer
+    study: Study,
+    visit: Visit,
+    facts: Mapping[str, EndFacts],
+    place: LabFacts,
+    measurer: Measurer,
 ) -> dict:
     hosts = study.path(visit.link).hosts
     return {
@@ -83,11 +82,11 @@ def _known(study: Study, visit: Visit, measurer: Measurer) -> dict:
     }
 
 
-def _settings_left(study: Study, visit: Visit, host: str, facts: dict) -> dict:
+def _settings_left(study: Study, visit: Visit, host: str, facts: EndFacts) -> dict:
     """Settings found on a host that the tuning of a visit leaves as they are."""
-    profile, fixed = study.tuning_profile(host, visit.tuning), facts.get("fixed", ())
+    profile, fixed = study.tuning_profile(host, visit.tuning), facts["fixed"]
     sets = profile.surely_sets() - set(fixed)
-    found = {"mtu_B": facts.get("mtu_B"), **facts.get("found", {})}
+    found = {"mtu_B": facts["mtu_B"], **facts["found"]}
     set_to = {label: v for label, v in profile.values().items() if label not in fixed}
     in_force = {label: set_to.get(label, value) for label, value in found.items()}
     of_mtu = {"mtu", "mtu_B"} if visit.mtu_B is not None else set()
@@ -98,14 +97,15 @@ def _settings_left(study: Study, visit: Visit, host: str, facts: dict) -> dict:
     }
 
 
-def stable_facts(facts: dict) -> dict:
+def stable_facts(facts: HostFacts) -> StableFacts:
     """Facts of a host that a result depends on: without load, free space and uptime."""
-    return {name: facts.get(name) for name in STABLE_FACTS}
+    values: Mapping[str, object] = facts
+    return cast(StableFacts, {name: values[name] for name in STABLE})
 
 
 def conditions_of(
     study: Study,
-    facts: dict[str, dict[str, dict]],
+    facts: Mapping[str, Mapping[str, EndFacts]],
     lab: Lab | None,
     outer: Levels,
     before: Conditions,

@@ -13,6 +13,7 @@ from netlab.errors import HostError, TuningError
 from netlab.experiment.cc_session import CcSession, open_cc_session
 from netlab.experiment.found_facts import agent_on, facts_of, settings_found
 from netlab.experiment.study_hosts import data_address, interface, open_hosts
+from netlab.files.recorded_facts import EndFacts
 from netlab.hosts.at_once import together
 from netlab.hosts.carrier import NO_CARRIER, wait_for_carrier
 from netlab.hosts.host import Host
@@ -84,7 +85,7 @@ class Endpoint:
         host: Host,
         study: Study,
         link: str,
-        facts: dict,
+        facts: EndFacts,
         binary: str,
         lease: HostLease | None = None,
     ):
@@ -334,7 +335,7 @@ class Endpoint:
 
     def mtu_B(self) -> int:
         """MTU of the interface: as tuned, else as found."""
-        mtu_B = whole_number(str(self._knobs.get("mtu") or self.facts.get("mtu_B")))
+        mtu_B = whole_number(str(self._knobs.get("mtu") or self.facts["mtu_B"]))
         if not mtu_B or not LEAST_MTU_B <= mtu_B <= MOST_MTU_B:
             raise HostError(
                 self.name, f"does not report the MTU of {self.interface}", code="E-RUN-009"
@@ -361,7 +362,7 @@ def open_endpoints(
     Agents start in sorted order of host names, so that two controllers cannot deadlock.
     """
 
-    def prepared(host: Host) -> tuple[dict, str]:
+    def prepared(host: Host) -> tuple[EndFacts, str]:
         binary = agent_on(host)
         return facts_of(host, interface(study, link, host.name), study, link, binary), binary
 

@@ -8,6 +8,7 @@ from functools import partial
 from netlab import core
 from netlab.errors import HostError
 from netlab.experiment.study_hosts import interface, open_hosts
+from netlab.files.recorded_facts import EndFacts
 from netlab.generators import versions
 from netlab.hosts.agent import push_agent
 from netlab.hosts.at_once import together
@@ -30,7 +31,7 @@ def agent_on(host: Host) -> str:
     return push_agent(host, core.gensink_path(), source_dir=core.source_dir())
 
 
-def facts_of(host: Host, card: str, study: Study, link: str, binary: str) -> dict:
+def facts_of(host: Host, card: str, study: Study, link: str, binary: str) -> EndFacts:
     """Facts of a host at an end of a link.
 
     Under ``generators`` the version of each that the path's runs need, None without it; under
@@ -38,7 +39,7 @@ def facts_of(host: Host, card: str, study: Study, link: str, binary: str) -> dic
     ``fixed`` the names of those that no tuning can change there.
     """
     facts = host.facts(card)
-    if facts.get("operstate") in NO_LINK:
+    if facts["operstate"] in NO_LINK:
         # the revert of the visit before may have reset the card, whose speed is then unknown: the
         # record would have other conditions than its campaign
         with suppress(HostError):
@@ -62,7 +63,7 @@ def settings_found(host: Host, study: Study, interface: str, binary: str) -> Set
 
 def host_facts(
     study: Study, *, lab: labs.Lab | None = None, only: str | None = None
-) -> dict[str, dict[str, dict]]:
+) -> dict[str, dict[str, EndFacts]]:
     """Facts of the ends of every link that a group uses, or of one: link -> host -> facts."""
     paths = {group.path for group in study.groups}
     used = [link for link in study.links if path_of_link(link) in paths and only in (None, link)]
@@ -71,7 +72,7 @@ def host_facts(
 
     ends = {link: study.path(link).hosts for link in used}
 
-    def of(host: str) -> dict[str, dict]:
+    def of(host: str) -> dict[str, EndFacts]:
         binary = agent_on(hosts[host])
         return {
             link: facts_of(hosts[host], interface(study, link, host), study, link, binary)

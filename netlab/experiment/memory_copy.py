@@ -14,6 +14,7 @@ from netlab import core
 from netlab.experiment.endpoint import Endpoint
 from netlab.files.answers import checked
 from netlab.files.bounded_json import parse_json, read_json
+from netlab.files.recorded_facts import EndFacts
 from netlab.files.writing import write_json
 from netlab.measure.shared_machines import one_machine, with_controller
 from netlab.study import Study
@@ -53,7 +54,7 @@ class Copies:
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         if with_controller(facts) == set(endpoints):
             copies = core.memory_copy_MBps(budget_ms=OWN_BUDGET_MS)
-            cpus = max(found.get("cpus") or 1 for found in facts.values())
+            cpus = max(found["cpus"] or 1 for found in facts.values())
             return cls(one_MBps=copies.cold_MBps, hot_MBps=cpus * copies.hot_MBps)
         if one_machine(facts):
             rate = _measured(next(iter(endpoints.values())))
@@ -74,7 +75,7 @@ class Copies:
         return cls(each_MBps={n: rate for n, rate in measured.items() if isinstance(rate, float)})
 
     def ceiling(
-        self, study: Study, run: Run, facts: Mapping[str, Mapping]
+        self, study: Study, run: Run, facts: Mapping[str, EndFacts]
     ) -> tuple[float | None, str]:
         """Most payload per second, MB/s, that the copies of both hosts allow; and its source.
 
@@ -92,7 +93,7 @@ class Copies:
         limits = []
         for host, rate_MBps in self.each_MBps.items():
             if copying.get(host) == "copy":
-                cores = _cores(study, run.streams, facts[host].get("cpus"), both)
+                cores = _cores(study, run.streams, facts[host]["cpus"], both)
                 limits.append((rate_MBps * cores, host, cores))
         if not limits:
             return None, ""
@@ -109,7 +110,7 @@ def _cores(study: Study, streams: int, cpus: int | None, both: bool) -> int:
 
 def _measured(endpoint: Endpoint) -> float | str:
     """Rate of a host, MB/s, or the reason that there is none."""
-    memory_kB = endpoint.facts.get("memory_kB")
+    memory_kB = endpoint.facts["memory_kB"]
     if not memory_kB or memory_kB < LEAST_MEMORY_kB:
         return "unsupported: less than 1 GiB of memory"
     argv = (endpoint.binary, "copyrate", "--budget-ms", str(BUDGET_MS))

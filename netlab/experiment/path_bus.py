@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netlab.bus import PACKET_PAYLOADS_B, link_of, parallel_of
+from netlab.files.recorded_facts import HostFacts
 from netlab.study import Study
 
 CONTRADICTS = 0.02
@@ -25,16 +26,16 @@ class HostBus:
         return f"{self.label}, as the {by}"
 
 
-def reported_bus(facts: Mapping) -> HostBus | None:
+def reported_bus(facts: HostFacts) -> HostBus | None:
     """The bus that a host's kernel reports for the interface; None if it reports none.
 
     The directions of PCI Express do not share it. PCI and PCI-X are shared by both directions and
     all devices of the bus; their clock is that of the card's slot, their width the device's.
     """
-    link = link_of(facts.get("bus_speed"), facts.get("bus_width"))
+    link = link_of(facts["bus_speed"], facts["bus_width"])
     if link is None:
         return _parallel(facts)
-    payload_B = facts.get("bus_max_payload_B")
+    payload_B = facts["bus_max_payload_B"]
     line_MBps = link.bandwidth_MBps
     if payload_B not in PACKET_PAYLOADS_B:
         return HostBus(line_MBps, False, link.name, "sysfs", line_MBps)
@@ -42,25 +43,25 @@ def reported_bus(facts: Mapping) -> HostBus | None:
     return HostBus(link.most_payload_MBps(payload_B), False, label, "sysfs", line_MBps)
 
 
-def _parallel(facts: Mapping) -> HostBus | None:
-    bus = parallel_of(facts.get("bus_slot_speed"), facts.get("bus_pci_x_bits"))
+def _parallel(facts: HostFacts) -> HostBus | None:
+    bus = parallel_of(facts["bus_slot_speed"], facts["bus_pci_x_bits"])
     if bus is None:
         return None
     label = f"{bus.name} {bus.width_bit} bit at {bus.clock_MHz:g} MHz"
-    devices = facts.get("bus_devices") or 1
+    devices = facts["bus_devices"] or 1
     if devices > 1:
         label += f", shared by {devices} devices"
     return HostBus(bus.bandwidth_MBps, True, label, "sysfs")
 
 
-def host_bus(study: Study, host: str, facts: Mapping) -> HostBus | None:
+def host_bus(study: Study, host: str, facts: HostFacts) -> HostBus | None:
     stated = study.hosts[host].bus
     if stated is None:
         return reported_bus(facts)
     return HostBus(stated.bandwidth_MBps, stated.shared, stated.label, "study")
 
 
-def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
+def contradiction(study: Study, host: str, facts: HostFacts) -> str | None:
     """Describe a stated bus that the host's kernel contradicts; None if there is none."""
     stated, reported = study.hosts[host].bus, reported_bus(facts)
     if stated is None or reported is None:
@@ -76,7 +77,7 @@ def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
 
 
 def path_bus(
-    study: Study, path: str, facts: Mapping[str, Mapping], senders: Sequence[str] = ()
+    study: Study, path: str, facts: Mapping[str, HostFacts], senders: Sequence[str] = ()
 ) -> HostBus | None:
     """The slower of the two buses of a path, shared if one of them is; None if one is unknown.
 
@@ -85,7 +86,7 @@ def path_bus(
     ends = [end.host for end in study.path(path).ends]
     if len(senders) > 1:
         ends = [*senders, *(end for end in ends if end not in senders)]
-    buses = [bus for end in ends if (bus := host_bus(study, end, facts.get(end, {})))]
+    buses = [bus for end in ends if (bus := host_bus(study, end, facts[end]))]
     if len(buses) < len(ends):
         return None
     if len(senders) > 1:

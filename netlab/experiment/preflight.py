@@ -15,6 +15,7 @@ from netlab.experiment.path_bus import contradiction, host_bus
 from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.trial import link_MBps, probe_request, request_of, side_of
 from netlab.files import paths
+from netlab.files.recorded_facts import EndFacts
 from netlab.generators import missing
 from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import ping
@@ -135,8 +136,8 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         yield _check(f"path {path}", f"{ends} are one machine: its CPUs count once")
     for name, endpoint in endpoints.items():
         facts = endpoint.facts
-        machine = f"{facts.get('cpus')} x {facts.get('cpu_model')}"
-        yield _check(name, f"reached, {facts.get('kernel')}, {machine}")
+        machine = f"{facts['cpus']} x {facts['cpu_model']}"
+        yield _check(name, f"reached, {facts['kernel']}, {machine}")
         if _is_root(endpoint):
             yield _check(name, "may be tuned")
         elif _stays_as_found(study, name):
@@ -144,7 +145,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         else:
             text = f"cannot be tuned: the user is not root, and {endpoint.host.sudo_fault}"
             yield _check(name, text, fails=True)
-        if facts.get("interface_exists") is False:
+        if facts["interface_exists"] is False:
             yield _check(name, f"has no interface {endpoint.interface}", fails=True)
             continue
         if layered := endpoint.stack.text():
@@ -154,7 +155,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         yield route_check(endpoint, peers[name])
         if name == second:
             yield from _ways_back(endpoint, [endpoints[sender] for sender in also])
-        limit, needed = endpoint.open_files(), most_files(study, groups, facts.get("cpus") or 1)
+        limit, needed = endpoint.open_files(), most_files(study, groups, facts["cpus"] or 1)
         text = f"{'unknown' if limit is None else limit} open files allowed, {needed} used"
         fails = limit is not None and limit < needed and not endpoint.may_open(needed)
         yield _check(name, text, fails=fails)
@@ -365,7 +366,7 @@ def _buffers(
         with suppress(RunError):  # the check of packets fails for the same reason
             request = probe_request(study, MTU_TIMING)
             rtt_ms = 1e3 * tcp_rtt_s(side_of(one), side_of(other), request)
-    card_MBps = min(end.facts.get("link_speed_Mbps") or 0 for end in endpoints.values()) / 8
+    card_MBps = min(end.facts["link_speed_Mbps"] or 0 for end in endpoints.values()) / 8
     mtu_B = min(end.mtu_B() for end in endpoints.values())
     for group in groups:
         rate_MBps = link_MBps(study, path, group) or card_MBps
@@ -479,7 +480,7 @@ def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check
     return _check(endpoint.name, "congestion control " + "; ".join(texts))
 
 
-def _bus(study: Study, name: str, facts: dict) -> Check:
+def _bus(study: Study, name: str, facts: EndFacts) -> Check:
     """Check that the bus of the host's card is known, and that study and host agree on it."""
     bus, wrong = host_bus(study, name, facts), contradiction(study, name, facts)
     if bus is None:
@@ -536,7 +537,7 @@ def _mtu(
         bridges = [
             f"{end.interface} of {name} is a bridge, which passes what its ports carry: {ports}"
             for name, end in endpoints.items()
-            if (ports := end.facts.get("bridge_ports"))
+            if (ports := end.facts["bridge_ports"])
         ]
         return _check(subject, "; ".join((*lost, *bridges)), fails=True)
     least_B = min(size.full_B for size in sizes)

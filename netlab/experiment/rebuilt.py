@@ -6,7 +6,7 @@ from pathlib import Path
 
 from netlab.errors import NetlabError
 from netlab.experiment.conditions import Measurer, block_context, combined
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_facts import provenance_of
 from netlab.results import campaign_files
 from netlab.results.campaign_files import Conditions
 from netlab.results.store import Store
@@ -46,12 +46,12 @@ def rebuilt(directory: Path, campaign: str, before: Conditions) -> Conditions:
     for visit in rounds(study)[0]:
         if visit.block_id in first.index:
             row = first.loc[visit.block_id]
-            made = parse_json(row["provenance"], "provenance")
+            made = provenance_of(row["provenance"])
             measurer = Measurer(
                 int(row["schema_version"]),
-                made["netlab"].partition("+")[0],
-                made["agent"],
-                made.get("rule", 1),
+                (made["netlab"] or "").partition("+")[0],
+                made["agent"] or "",
+                made["rule"],
             )
             found[visit.block_id] = block_context(study, visit, made["hosts"], made, measurer)
     conditions = combined(study, found, before, measurer)

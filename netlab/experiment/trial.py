@@ -17,6 +17,7 @@ from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.memory_copy import Copies
 from netlab.experiment.path_bus import path_bus
+from netlab.files.recorded_facts import EndFacts, HostFacts
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import PathCheck, probe_path
@@ -78,7 +79,7 @@ def side_of(
         congestion=endpoint.kernel_names(congestion) if congestion else None,
         cpus=cpus,
         may_force=endpoint.may_force,
-        boot_id=endpoint.facts.get("boot_id"),
+        boot_id=endpoint.facts["boot_id"],
         vrf=endpoint.stack.vrf,
     )
 
@@ -224,7 +225,7 @@ def setting_of(
     memory_MBps: float | None = None,
     memory_source: str = "",
     hot_MBps: float | None = None,
-    facts: Mapping[str, Mapping],
+    facts: Mapping[str, HostFacts],
     datagram_B: int | None = None,
     streams: int = 0,
 ) -> RunSetting:
@@ -237,7 +238,7 @@ def setting_of(
     spans = spans_of(study, path, group)
     # of several senders each has a part of the streams, and the receiver all
     receiver = study.receiver(group)
-    with_all = facts if len(study.senders(group)) == 1 else {receiver: facts.get(receiver, {})}
+    with_all = facts if len(study.senders(group)) == 1 else {receiver: facts[receiver]}
     slave_MBps, slave = (None, "") if stated_MBps else _slave(with_all, streams)
     return RunSetting(
         mtu_B=mtu_B,
@@ -257,7 +258,7 @@ def setting_of(
     )
 
 
-def _slave(facts: Mapping[str, Mapping], streams: int) -> tuple[float | None, str]:
+def _slave(facts: Mapping[str, HostFacts], streams: int) -> tuple[float | None, str]:
     """Rate of the one slave of a bond that all streams of a run take, MB/s, and in words."""
     slowest = []
     for host, of in facts.items():
@@ -417,7 +418,7 @@ class Trials:
         return " / ".join(dict.fromkeys(texts))
 
     @property
-    def facts(self) -> dict[str, dict]:
+    def facts(self) -> dict[str, EndFacts]:
         return {name: endpoint.facts for name, endpoint in self.endpoints.items()}
 
     @property
@@ -530,7 +531,7 @@ class Trials:
         if name in (OWN, UDP):
             _, *also = senders_of(run.study(self.study), run.group, self.endpoints)
             return core_run(sender, receiver, request, mtu_B=mtu_B, also=also)
-        cpus = self.facts[sender.host].get("cpus") or 1
+        cpus = self.facts[sender.host]["cpus"] or 1
         return run_trial(
             tool_named(name),
             sender,

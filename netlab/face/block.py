@@ -20,7 +20,7 @@ from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
 from netlab.face.changes import Changes, HostChanges
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_facts import provenance_of
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.notebooks.progress import announce, listening
 from netlab.results.columns import INTERVAL_COLUMNS
@@ -65,8 +65,9 @@ class MeasuredBlock:
     def path(self) -> Sentence:
         """Output of ping and traceroute on the path, and counters of its emulator."""
         runs = self.runs.sort_values("started_at")
-        checks = [parse_json(text, "provenance").get("path_check") for text in runs["provenance"]]
-        parts = [*next(filter(None, reversed(checks)), {}).values()]
+        checks = (provenance_of(text)["path_check"] for text in reversed([*runs["provenance"]]))
+        printed = next(filter(None, checks), None)
+        parts = [printed["ping"], printed["traceroute"]] if printed else []
         emulated = runs[runs["path_packets"].notna()]
         if len(emulated):
             parts.append(_emulated(emulated))

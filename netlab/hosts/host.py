@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from netlab.errors import HostError
+from netlab.files.recorded_facts import HostFacts
 from netlab.hosts.host_facts import facts_argv, parsed_facts
 from netlab.hosts.line_process import LineProcess, Pipe, shown
 
@@ -151,7 +152,7 @@ class Host(ABC):
         pipe = self._spawn(self._privileged(command) if sudo else command)
         return LineProcess(pipe, host=self.name, argv=command)
 
-    def facts(self, interface: str | None = None) -> dict[str, Any]:
+    def facts(self, interface: str | None = None) -> HostFacts:
         argv = facts_argv(interface)
         return parsed_facts(self.run(argv, timeout_s=FACTS_S).stdout, interface)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from netlab.errors import printable
+from netlab.files.recorded_facts import NUMBERS, TEXTS, HostFacts, NamespaceFacts, host_facts
 from netlab.hosts.stack import SCRIPT as LAYERS
 from netlab.hosts.stack import parsed_layers
 
@@ -123,28 +123,6 @@ if [ -n "$i" ]; then
   fi
 fi
 """
-INTEGERS = (
-    *("cpus", "memory_kB", "numa_node", "mtu_B", "link_speed_Mbps", "bus_width", "bus_max_width"),
-    *("bus_max_payload_B", "bus_pci_x_bits", "bus_devices"),
-)
-TEXTS = (
-    *(
-        "hostname",
-        "kernel",
-        "machine",
-        "boot_id",
-        "network_namespace",
-        "os",
-        "cpu_model",
-        "smt",
-        "iommu",
-        "governor",
-    ),
-    *("cpu_frequency", "thermal_throttling", "duplex", "operstate", "mac_address", "bridge_ports"),
-    *("nic_driver", "nic_driver_version", "nic_firmware", "pci_vendor", "pci_device"),
-    *("bus_address", "bus_speed", "bus_max_speed", "bus_slot_speed"),
-)
-
 
 ONE_HOST = (
     "log in to one host (its network namespace): the kernel passes packets between its own "
@@ -153,10 +131,10 @@ ONE_HOST = (
 )
 
 
-def is_one_host(one: Mapping, other: Mapping) -> bool:
+def is_one_host(one: NamespaceFacts, other: NamespaceFacts) -> bool:
     """True if the facts of two logins name the same network namespace of the same boot."""
-    names = ("boot_id", "network_namespace")
-    return all(one.get(name) and one.get(name) == other.get(name) for name in names)
+    places = [(facts["boot_id"], facts["network_namespace"]) for facts in (one, other)]
+    return places[0] == places[1] and all(places[0])
 
 
 def whole_number(text: str) -> int | None:
@@ -168,13 +146,13 @@ def facts_argv(interface: str | None = None) -> tuple[str, ...]:
     return ("sh", "-c", SCRIPT, "facts", interface or "")
 
 
-def parsed_facts(text: str, interface: str | None = None) -> dict[str, Any]:
+def parsed_facts(text: str, interface: str | None = None) -> HostFacts:
     layered = (line[6:] for line in text.splitlines() if line.startswith("layer "))
     stack = parsed_layers(layered)
     lines = (line.partition(" ") for line in text.splitlines())
     texts = {name: printable(value.strip()) for name, _, value in lines if value.strip()}
     facts: dict[str, Any] = {name: texts.get(name) for name in TEXTS}
-    for name in INTEGERS:
+    for name in NUMBERS:
         value = texts.get(name, "")
         # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
         unknown = name.startswith("bus") and value in {"0", "255"}
@@ -184,4 +162,4 @@ def parsed_facts(text: str, interface: str | None = None) -> dict[str, Any]:
     if facts["nic_driver"] == "veth" or stack.rows():
         # veth reports 10 Gb/s at any rate, which would look like a limit, and a bond a sum
         facts["link_speed_Mbps"] = None if facts["nic_driver"] == "veth" else stack.speed_Mbps
-    return {**facts, "layers": rows} if (rows := stack.rows()) else facts
+    return host_facts({**facts, "layers": rows} if (rows := stack.rows()) else facts)

@@ -21,6 +21,7 @@ from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
 from netlab.files.bounded_json import read_json
+from netlab.files.recorded_facts import TaskGroupKind
 from netlab.files.uncut import interrupts_wait
 from netlab.hosts.ssh import SshHost
 from netlab.lab import emulator, link, namespaces, reaper, rootless, sshd, switch, task_group
@@ -178,8 +179,8 @@ class Lab:
         return rootless.rootless() and not self.foreign
 
     @property
-    def task_group(self) -> task_group.TaskGroupKind:
-        """Task groups of the ends, as :data:`netlab.lab.task_group.TaskGroupKind`."""
+    def task_group(self) -> TaskGroupKind:
+        """Task groups of the ends, in the words of :mod:`netlab.lab.task_group`."""
         return task_group.task_group_kind(self.state)
 
     def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:

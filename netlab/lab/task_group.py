@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from netlab.files.recorded_facts import TaskGroupKind
 from netlab.lab.reaper import PREFIX, cpu_hierarchies
 
-TaskGroupKind = Literal["shared", "lab", "session"]
 SHARED: TaskGroupKind = "shared"
 OWN_GROUP: TaskGroupKind = "lab"
 APART: TaskGroupKind = "session"

@@ -9,7 +9,7 @@ import pandas as pd
 from netlab.analysis.cell_texts import MISSING, number
 from netlab.analysis.shares import stacks_text
 from netlab.congestion import bdp_B
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_facts import provenance_of
 from netlab.files.tables import Preformatted, Sentence, Table, table_or
 from netlab.longpath.analysis import LongPath, factors, single_changes
 from netlab.measure.bottleneck import bottleneck
@@ -275,8 +275,8 @@ def path_as_seen(lp: LongPath) -> Sentence:
     """Output of ping and traceroute for each path."""
     seen: dict[str, str] = {}
     for row in lp.runs.itertuples():
-        looked = parse_json(row.provenance, "provenance").get("path_check") or {}
-        text = "\n".join(str(looked[key]) for key in sorted(looked) if isinstance(looked[key], str))
+        printed = provenance_of(row.provenance)["path_check"]
+        text = "\n".join((printed["ping"], printed["traceroute"])) if printed else ""
         if text and row.path not in seen:
             seen[row.path] = text
     if not seen:

@@ -10,23 +10,25 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 
+from netlab.files.recorded_facts import HostFacts
+
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 """Random at each boot, and one for all containers and namespaces of a kernel."""
 
 
-def one_machine(facts: Mapping[str, Mapping]) -> bool:
-    boots = {host.get("boot_id") for host in facts.values()}
+def one_machine(facts: Mapping[str, HostFacts]) -> bool:
+    boots = {host["boot_id"] for host in facts.values()}
     return len(facts) > 1 and len(boots) == 1 and None not in boots
 
 
-def with_controller(facts: Mapping[str, Mapping]) -> frozenset[str]:
+def with_controller(facts: Mapping[str, HostFacts]) -> frozenset[str]:
     """Those of the hosts that run on the same kernel as this process."""
     try:
         with open(BOOT_ID, encoding="ascii") as file:
             own = file.read().strip()
     except OSError:
         return frozenset()
-    return frozenset(name for name, host in facts.items() if host.get("boot_id") == own)
+    return frozenset(name for name, host in facts.items() if host["boot_id"] == own)
 
 
 def controller_processes() -> Counter[tuple[str, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pandas as pd
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.errors import NetlabError
+from netlab.files.recorded_facts import Provenance, provenance_of
 from netlab.files.tables import Table
 from netlab.lab.pair import RECEIVER
 from netlab.lab.task_group import IN_WORDS
@@ -59,7 +59,7 @@ MODES = {"same": "same settings", "best": "each at its best"}
 class Conclusions:
     study: Study
     samples: pd.DataFrame
-    provenance: dict
+    provenance: Provenance
     versions: dict[str, str]
     started_at: str
     medians: pd.DataFrame
@@ -69,7 +69,7 @@ class Conclusions:
     @classmethod
     def of(cls, study: Study, directory: Path) -> Conclusions:
         runs = Store(directory).runs()
-        samples, provenance = samples_of(runs), json.loads(runs["provenance"].iloc[0])
+        samples, provenance = samples_of(runs), provenance_of(runs["provenance"].iloc[0])
         own = samples.loc[samples["contender"] == GENSINK, "error"]
         if (own != "").all():
             message = f"all transfers of gensink failed: {own.iloc[-1]}"
@@ -79,7 +79,7 @@ class Conclusions:
             study,
             samples,
             provenance,
-            {"netlab": provenance["netlab"]}
+            {"netlab": str(provenance["netlab"])}
             | dict(runs[["generator", "generator_version"]].dropna().to_numpy().tolist()),
             f"{runs['started_at'].min():%Y-%m-%dT%H:%M:%SZ}",
             _sorted(medians(samples)),
@@ -117,14 +117,15 @@ class Conclusions:
         machine, samples = self.provenance["hosts"][RECEIVER], self.samples
         versions = "; ".join(f"{name}: {version}" for name, version in self.versions.items())
         link, timing = self.study.path("bench").link, self.study.timing
-        assert link is not None  # every path of a lab has one
+        task_group = self.provenance["task_group"]
+        assert link is not None and task_group is not None  # every path of a lab has both
         parts = [
-            f"{self.started_at}, {machine.get('cpu_model')}, {machine.get('cpus')} CPUs, "
-            f"Linux {machine.get('kernel')}; both ends on this machine, "
-            f"{IN_WORDS[self.provenance['task_group']]}.",
+            f"{self.started_at}, {machine['cpu_model']}, {machine['cpus']} CPUs, "
+            f"Linux {machine['kernel']}; both ends on this machine, "
+            f"{IN_WORDS[task_group]}.",
             f"{versions}.",
             f"{timing.rounds} rounds of {timing.text()}, seed {self.study.seed}, {CONGESTION}; "
-            f"{_queues(link.queues, machine.get('cpus'))}; "
+            f"{_queues(link.queues, machine['cpus'])}; "
             f"same settings: records of {RECORD_LENGTH_B >> 10} KiB.",
             _load(samples),
             PLAIN_NOTE,

@@ -19,6 +19,7 @@ import pandas as pd
 from netlab.analysis.compare import SAME_WITHIN_PERCENT, bonferroni, compare_pairs
 from netlab.analysis.effects import NO_INTERVAL, VERDICTS, paired_ratio
 from netlab.analysis.intervals import LEAST_ROUNDS
+from netlab.files.recorded_facts import provenance_of
 from netlab.lab.pair import RECEIVER
 from netlab.qualify.bench import CELL, GENSINK, OFFLOADS, OWN_CONTENDERS
 from netlab.results.flags import Flag, split_flags
@@ -50,8 +51,8 @@ def samples_of(runs: pd.DataFrame) -> pd.DataFrame:
     named = runs["group"].str.split(" ", n=2, expand=True)
     failed = runs["flags"].map(lambda flags: bool({*split_flags(flags)} - {Flag.INTERFERENCE}))
     goodput_MBps = runs["goodput_MBps"].mask(failed)
-    hosts = [json.loads(text)["hosts"] for text in runs["provenance"]]
-    cpus = np.array([found[RECEIVER].get("cpus") or math.nan for found in hosts], dtype=float)
+    hosts = [provenance_of(text)["hosts"] for text in runs["provenance"]]
+    cpus = np.array([facts[RECEIVER]["cpus"] or math.nan for facts in hosts], dtype=float)
     # both ends are on one machine, whose busy time counts
     busy_cores = runs["receiver_cpu_percent"] / 100 * cpus
     return pd.DataFrame(

@@ -8,7 +8,7 @@ from netlab.analysis import tool_agreement
 from netlab.analysis.cell_texts import MISSING
 from netlab.analysis.cells import valid
 from netlab.analysis.tool_agreement import Agreement
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_facts import provenance_of
 from netlab.files.tables import Sentence, Table, table_or
 from netlab.report.compare import every_cell, in_words, verdict_counts
 
@@ -20,7 +20,7 @@ def opening(c: Agreement) -> Table:
     runs, rows = c.measured.runs, []
     for name in tool_agreement.generators(runs):
         part = runs[runs["generator"] == name]
-        own = {parse_json(text, "provenance").get("netlab") for text in part["provenance"]}
+        own = {provenance_of(text)["netlab"] for text in part["provenance"].unique()}
         versions = part["generator_version"].dropna().unique().tolist()
         row = {
             "generator": name,

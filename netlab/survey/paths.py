@@ -57,7 +57,7 @@ def surveyed(
         left, right = hosts.values()
         looks = [partial(survey, host) for host in (left, right)]
         first, other = (done.result() for done in together(looks, at_once=2))
-        if is_one_host(vars(first), vars(other)):
+        if is_one_host(first.namespace, other.namespace):
             raise HostError(" and ".join(hosts), ONE_HOST, code="E-SURVEY-011")
         with Connector(left, right) as connector:
             return find_paths((left, right), (first, other), connector, data)

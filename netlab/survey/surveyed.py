@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from netlab.bus import SerialBus, link_of
+from netlab.files.recorded_facts import NamespaceFacts
 from netlab.hosts.stack import InterfaceStack
 
 IpInterface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -134,6 +135,10 @@ class HostSurvey:
     loopback: tuple[str, ...] = ()
     boot_id: str = ""
     network_namespace: str = ""
+
+    @property
+    def namespace(self) -> NamespaceFacts:
+        return {"boot_id": self.boot_id, "network_namespace": self.network_namespace}
 
     def text(self) -> str:
         cpus = f"{self.cpus} x {self.cpu_model}" if self.cpu_model else f"{self.cpus} CPUs"

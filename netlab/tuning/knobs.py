@@ -44,7 +44,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Names of each kind of knob but ``sysctl``, see ``SYSCTL_PREFIXES``, and ``module``."""
 
 
-def is_driver_set(label: str, settings: Mapping[str, str]) -> bool:
+def is_driver_set(label: str, settings: Mapping[str, object]) -> bool:
     """True of a value of coalescing that the driver overwrites, as it adapts to the traffic."""
     kind, _, name = label.partition(" ")
     return kind == "coalesce" and settings.get(f"adaptive {name.partition('-')[0]}") == "on"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from netlab.files.recorded_facts import end_facts
 from netlab.hosts.stack import InterfaceStack
 
 
@@ -19,7 +20,7 @@ def endpoint(name: str, agent=None, clamps=(None, None), drift=()) -> SimpleName
         buffer_clamps=lambda: clamps,
         may_force=True,
         stack=InterfaceStack(()),
-        facts={},
+        facts=end_facts({}),
         kernel_names=lambda congestion: f"nl_{congestion}",
         drift=lambda: list(drift),
     )

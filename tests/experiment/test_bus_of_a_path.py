@@ -8,6 +8,7 @@ from synthetic import FOREIGN
 
 from netlab.experiment.path_bus import contradiction
 from netlab.experiment.trial import setting_of
+from netlab.files.recorded_facts import end_facts
 from netlab.study import Study, load
 
 GEN3_X8 = {"bus_speed": "8.0 GT/s PCIe", "bus_width": 8}
@@ -58,7 +59,11 @@ def test_the_slower_bus_of_a_path_counts_as_stated_or_else_as_reported(
     buses, left, right, MBps, shared, text
 ):
     setting = setting_of(
-        study(**buses), "rack", 1500, group=study().groups[0], facts={"left": left, "right": right}
+        study(**buses),
+        "rack",
+        1500,
+        group=study().groups[0],
+        facts={"left": end_facts(left), "right": end_facts(right)},
     )
     assert setting.bus_MBps == pytest.approx(MBps)
     assert (setting.bus_shared, setting.bus_source) == (shared, text)
@@ -67,7 +72,11 @@ def test_the_slower_bus_of_a_path_counts_as_stated_or_else_as_reported(
 @pytest.mark.parametrize("facts", [{}, {"bus_speed": "Unknown", "bus_width": 8}])
 def test_a_path_with_an_unknown_bus_has_none(facts):
     setting = setting_of(
-        study(), "rack", 1500, group=study().groups[0], facts={"left": GEN3_X8, "right": facts}
+        study(),
+        "rack",
+        1500,
+        group=study().groups[0],
+        facts={"left": end_facts(GEN3_X8), "right": end_facts(facts)},
     )
     assert setting.bus_MBps is None
 
@@ -95,6 +104,6 @@ def stating(MBps: float, label: str = "PCIe 3.0 x8") -> dict:
     ],
 )
 def test_a_stated_bus_that_the_host_contradicts_is_described(bus, facts, said):
-    found = contradiction(study(**({"left": bus} if bus else {})), "left", facts)
+    found = contradiction(study(**({"left": bus} if bus else {})), "left", end_facts(facts))
     assert (found is None) == (not said)
     assert all(words in found for words in said)

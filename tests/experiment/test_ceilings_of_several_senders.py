@@ -8,6 +8,7 @@ from synthetic import FOREIGN
 
 from netlab.experiment.memory_copy import Copies
 from netlab.experiment.trial import setting_of
+from netlab.files.recorded_facts import end_facts
 from netlab.study import Study, load, schedule
 
 
@@ -26,7 +27,7 @@ def study(entries: list[dict], **buses_MBps: float) -> Study:
 
 
 BOTH, ALONE = [{}, {"from": "third"}], [{"count": 2}]
-FACTS = {name: {"boot_id": name, "cpus": 4} for name in ("left", "right", "third")}
+FACTS = {name: end_facts({"boot_id": name, "cpus": 4}) for name in ("left", "right", "third")}
 
 
 @pytest.mark.parametrize(

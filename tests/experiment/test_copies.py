@@ -10,6 +10,7 @@ import yaml
 from synthetic import FOREIGN
 
 from netlab.experiment.memory_copy import FILE, Copies
+from netlab.files.recorded_facts import EndFacts, end_facts
 from netlab.hosts.host import Completed
 from netlab.results.campaign_files import folder
 from netlab.study import load, schedule
@@ -30,12 +31,16 @@ class CopyingHost:
         return Completed(tuple(argv), self.stdout, self.stderr, 0 if self.stdout else 1)
 
 
+def _facts(cpus: int, memory_kB: int | None) -> EndFacts:
+    return end_facts({"cpus": cpus, "memory_kB": memory_kB})
+
+
 @dataclass
 class CopyingEnd:
     """An open end of a path."""
 
     host: CopyingHost = field(default_factory=CopyingHost)
-    facts: dict = field(default_factory=lambda: {"cpus": 8, "memory_kB": 4 * GiB_kB})
+    facts: EndFacts = field(default_factory=lambda: _facts(8, 4 * GiB_kB))
     binary: str = "/cache/gensink"
 
 
@@ -121,8 +126,8 @@ def test_without_copies_there_is_no_such_ceiling(keys):
 @pytest.mark.parametrize(
     ("right", "reason"),
     [
-        ({"facts": {"cpus": 1, "memory_kB": GiB_kB // 2}}, "less than 1 GiB of memory"),
-        ({"facts": {"cpus": 1, "memory_kB": None}}, "less than 1 GiB of memory"),
+        ({"facts": _facts(1, GiB_kB // 2)}, "less than 1 GiB of memory"),
+        ({"facts": _facts(1, None)}, "less than 1 GiB of memory"),
         ({"host": CopyingHost("", "x\ngensink: memory to copy: no")}, "memory to copy: no"),
         ({"host": CopyingHost("", "")}, "exit code 1"),
         ({"host": CopyingHost("[]")}, "exit code 0"),

@@ -11,6 +11,7 @@ import pytest
 from netlab.errors import TuningError
 from netlab.experiment import found_facts
 from netlab.experiment.conditions import stable_facts
+from netlab.files.recorded_facts import HostFacts, host_facts
 
 
 @dataclass
@@ -27,11 +28,12 @@ class ResettingHost:
     waits: list[tuple[str, ...]] = field(default_factory=list)
     comes_back: bool = True
 
-    def facts(self, card: str) -> dict:
+    def facts(self, card: str) -> HostFacts:
         is_up = bool(self.waits) and self.comes_back
         known = {"operstate": "up", "link_speed_Mbps": 10000}
         lost = {"operstate": "down", "link_speed_Mbps": None}
-        return {"interface": card, "kernel": "6.1", **(known if is_up else lost)}
+        stated = {"interface": card, "kernel": "6.1", **(known if is_up else lost)}
+        return host_facts(stated)
 
     def run(self, argv, **_options) -> Done:
         if "carrier" in " ".join(map(str, argv)):

@@ -21,10 +21,11 @@ from netlab.experiment.trial import (
     setting_of,
     side_of,
 )
+from netlab.files.recorded_facts import EndFacts, end_facts
 from netlab.lab.pair import RECEIVER, SENDER, lab_pair
 from netlab.study import Study, Timing
 
-FACTS = {name: {"boot_id": "1-a"} for name in "ab"}
+FACTS = {name: end_facts({"boot_id": "1-a"}) for name in "ab"}
 TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.3, drain_s=2.0)
 
 
@@ -81,11 +82,11 @@ def test_many_streams_on_a_slow_path_have_longer_to_end_and_probes_of_packets_do
     assert probe_request(made, TIMING).drain_ms == 2000
 
 
-def layers(policy: str) -> dict:
+def layers(policy: str) -> EndFacts:
     """Facts of a host whose interface is a bond of two cards of 10 Gb/s."""
     cards = [{"name": name, "speed_Mbps": 10_000} for name in ("eth0", "eth1")]
     bond = {"name": "bond0", "kind": "bond", "lower": ["eth0", "eth1"], "mode": "802.3ad"}
-    return {"layers": [{**bond, "hash_policy": policy}, *cards], "boot_id": policy}
+    return end_facts({"layers": [{**bond, "hash_policy": policy}, *cards], "boot_id": policy})
 
 
 @pytest.mark.parametrize(
@@ -112,19 +113,20 @@ def test_a_run_has_the_buckets_of_the_ways_that_carry_data():
     assert link_burst_B(pair, "slow", back) == 20_000
     assert link_burst_B(pair, "slow", both) == 520_000
     assert link_burst_B(pair, "plain", none) == 0
-    assert setting_of(pair, "slow", 1500, group=there, facts={}).burst_B == 500_000
+    facts = {SENDER: end_facts({}), RECEIVER: end_facts({})}
+    assert setting_of(pair, "slow", 1500, group=there, facts=facts).burst_B == 500_000
 
 
 def test_the_link_of_a_shaped_path_has_its_rate():
     links = {"fast": {}, "slow": {"rate_Mbps": 80.0}}
     pair = lab_pair("pair", "Two paths", links, [{"name": n, "path": n} for n in links])
     assert link_MBps(pair, "slow", pair.groups[1]) == 10.0
-    facts = {SENDER: {"boot_id": "1-a"}, RECEIVER: {"boot_id": "1-a"}}
+    facts = {host: end_facts({"boot_id": "1-a"}) for host in (SENDER, RECEIVER)}
     setting = setting_of(pair, "slow", 9000, group=pair.groups[1], memory_MBps=5.0, facts=facts)
     assert (setting.mtu_B, setting.link_MBps, setting.memory_MBps) == (9000, 10.0, 5.0)
     assert setting.one_machine
     for other in ({"boot_id": "2-b"}, {}):
-        facts[RECEIVER] = other
+        facts[RECEIVER] = end_facts(other)
         assert not setting_of(pair, "slow", 9000, group=pair.groups[1], facts=facts).one_machine
     assert [group.sender for group in pair.groups] == [SENDER] * 2
     assert pair.receiver(pair.groups[0]) == RECEIVER

@@ -16,6 +16,7 @@ from measure.scripted import Clock, request, side
 from netlab.errors import HostError, RunError
 from netlab.experiment.trial import measurement, setting_of
 from netlab.files.answers import checked
+from netlab.files.recorded_facts import end_facts
 from netlab.generators import TrialResult
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import measure
@@ -29,7 +30,7 @@ from netlab.study import Latency, Timing, Udp
 
 TIMING = Timing(rounds=1, seconds=0.2, warmup_s=0.1, drain_s=2.0)
 STUDY = lab_study()
-FACTS = {name: {"boot_id": "1-a"} for name in "ab"}
+FACTS = {name: end_facts({"boot_id": "1-a"}) for name in "ab"}
 EMPTY = {"int64": 0, "float64": 0.0, "string": "x"}
 NAMED = {c.name: EMPTY[c.dtype] for c in RUN_COLUMNS if not c.nullable and c.dtype in EMPTY}
 """Columns that name a run, which are not the answers'."""

@@ -19,6 +19,7 @@ from netlab.experiment.campaign import (
 from netlab.experiment.campaign_record import open_record, open_visit
 from netlab.experiment.conditions import context_of
 from netlab.experiment.watcher import Watcher
+from netlab.files.recorded_facts import end_facts
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.fleet.records import Stores
 from netlab.notebooks.progress import NOTE
@@ -29,7 +30,9 @@ from netlab.study import Study, load
 from netlab.study.keys import provenance_key
 from netlab.study.schedule import visits
 
-FOUND = {"kernel": "6.1", "cpu_model": "Some CPU", "mtu_B": 1500, "generators": {"netlab": "1"}}
+FOUND = end_facts(
+    {"kernel": "6.1", "cpu_model": "Some CPU", "mtu_B": 1500, "generators": {"netlab": "1"}}
+)
 FACTS = {"rack": {"left": FOUND, "right": FOUND}}
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

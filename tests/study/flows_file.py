@@ -5,6 +5,7 @@ from __future__ import annotations
 import yaml
 
 from netlab.experiment.conditions import context_of
+from netlab.files.recorded_facts import end_facts
 from netlab.study import schedule
 from netlab.study.keys import provenance_key
 
@@ -33,7 +34,7 @@ def written(tmp_path, entries=PAIR, **more):
 
 
 def keys_of(study) -> set[str]:
-    found = {"kernel": "6.1", "mtu_B": 1500, "found": {}, "generators": {}}
+    found = end_facts({"kernel": "6.1", "mtu_B": 1500})
     visit = schedule.rounds(study)[0][0]
     ends = dict.fromkeys(study.path(visit.link).hosts, found)
     context = context_of(study, visit, ends, None)

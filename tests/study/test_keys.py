@@ -12,6 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from netlab.experiment.conditions import context_of
+from netlab.files.recorded_facts import end_facts
 from netlab.files.yaml_file import validated
 from netlab.study import Study, schedule
 from netlab.study.keys import BY_CONTENT, IN_KEY, NOT_IN_KEY, OF_A_RUN, provenance_key
@@ -75,12 +76,15 @@ LAB = {
     },
     "report": {"notebooks": ["mine.ipynb"]},
 }
-FOUND = {
-    **{"kernel": "6.1", "mtu_B": 1500, "found": {"net.ipv4.tcp_rmem": "4096 131072 6291456"}},
-    "generators": dict.fromkeys(
-        ("netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"), "1"
-    ),
-}
+FOUND = end_facts(
+    {
+        **{"kernel": "6.1", "mtu_B": 1500, "found": {"net.ipv4.tcp_rmem": "4096 131072 6291456"}},
+        "generators": dict.fromkeys(
+            ("netlab", "udp", "iperf3", "iperf2", "nuttcp", "neper", "iperf3-udp", "iperf2-udp"),
+            "1",
+        ),
+    }
+)
 KNOBS = ("tunings.knobs", "profiles.knobs", "profiles.records")
 ANOTHER: dict[str, Any] = {
     "groups.generator": "iperf3",

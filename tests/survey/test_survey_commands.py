@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -14,6 +13,7 @@ from netlab.errors import BadInput
 from netlab.results.flags import remedy_of
 from netlab.survey import init, paths
 from netlab.survey.short_study import _remedy
+from netlab.survey.surveyed import HostSurvey
 
 ENDS = [
     ("measure left", 2, "E-CLI-035"),
@@ -55,7 +55,7 @@ def test_what_is_no_name(text):
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "survey", lambda host: SimpleNamespace(boot_id=host.name))
+    monkeypatch.setattr(paths, "survey", lambda host: HostSurvey(host.name, boot_id=host.name))
     for module, name, found in (
         (paths, "open_all", None),
         (paths, "find_paths", ()),

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from netlab.analysis import stored_calibrations
+from netlab.files.recorded_facts import StableFacts
 from netlab.files.tables import Table
 from netlab.qualify.calibrated.verdicts import CellTable
 
@@ -18,7 +19,7 @@ from netlab.qualify.calibrated.verdicts import CellTable
 class CalibrationPart(ABC):
     plan: Any
     samples: list[dict]
-    machine: dict
+    machine: StableFacts
 
     NAME: ClassVar[str]
     TABLES: ClassVar[tuple[CellTable, ...]]

@@ -13,6 +13,7 @@ from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, open_endpoints
 from netlab.experiment.found_facts import host_facts
 from netlab.experiment.trial import core_run, measurement, request_of, side_of
+from netlab.files.recorded_facts import StableFacts
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import ip, tool
 from netlab.lab.pair import RECEIVER, SENDER
@@ -86,7 +87,7 @@ def measure_cells(
     attempt: Callable[[CalibratedPath, Any], Callable[[], dict]],
     column: str,
     progress: Callable[[dict], None],
-) -> tuple[list[dict], dict]:
+) -> tuple[list[dict], StableFacts]:
     """Measure every cell on a lab of its own; `column` has the number of a try.
 
     A study's rounds do not serve here: its tunings refuse an MTU that ends IPv6, its runs have one

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from netlab.files.recorded_facts import StableFacts
 from netlab.files.tables import Table
 from netlab.files.writing import write_json
 from netlab.measure import bottleneck as words
@@ -25,7 +26,7 @@ NOTE = (
 class KnownLimits:
     plan: WordsPlan
     samples: list[dict]
-    machine: dict
+    machine: StableFacts
 
     @property
     def confusion(self) -> pd.DataFrame:

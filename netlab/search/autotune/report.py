@@ -163,8 +163,8 @@ def fragment_text(tuned: Tuned, samples_file: str) -> str:
         f"seed {ask.own_seed}; {tuned.used_s:.0f} of {ask.seconds:g} s used",
     ]
     for name, facts in tuned.hosts.items():
-        cpu = f"{facts.get('cpus')} x {facts.get('cpu_model')}"
-        comments.append(f"host {name}: Linux {facts.get('kernel')}, {cpu}")
+        cpu = f"{facts['cpus']} x {facts['cpu_model']}"
+        comments.append(f"host {name}: Linux {facts['kernel']}, {cpu}")
     comments.append(f"every run: {samples_file}")
     lines = [line for text in comments for line in textwrap.wrap(text, WIDTH)]
     return "".join(f"# {line}\n" for line in lines) + yaml_text(_keys(tuned))

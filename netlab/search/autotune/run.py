@@ -13,6 +13,7 @@ from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import open_endpoints, tuned_ends
 from netlab.experiment.quiet import LoadReader, wait_until_quiet
 from netlab.experiment.study_hosts import study_lab
+from netlab.files.recorded_facts import Settings, StableFacts
 from netlab.search.autotune.candidates import Candidate, factors
 from netlab.search.autotune.request import SearchRequest, objective
 from netlab.search.autotune.search import Search, SearchResult
@@ -29,6 +30,10 @@ SLACK_S = 30.0
 """Longest overrun of the budget if a host hangs: opening and closing have timeouts of their own."""
 
 
+class TunedHost(StableFacts):
+    found: Settings
+
+
 @dataclass(frozen=True)
 class Tuned:
     ask: SearchRequest
@@ -38,7 +43,7 @@ class Tuned:
     refused: dict[str, str]
     timing: Timing
     mtu_B: int
-    hosts: dict[str, dict]
+    hosts: dict[str, TunedHost]
     unsupported: list[dict]
     started_at: str
     used_s: float
@@ -107,7 +112,7 @@ def autotune(
         if changed:
             text = f"settings changed during the search, which has no result: {'; '.join(changed)}"
             raise NetlabError(text, code="E-AUTOTUNE-027")
-        facts = {
+        facts: dict[str, TunedHost] = {
             name: {**stable_facts(end.facts), "found": end.facts["found"]}
             for name, end in endpoints.items()
         }

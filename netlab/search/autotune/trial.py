@@ -89,7 +89,7 @@ class PathUnderTest:
             given_B = int(min(sample["sndbuf_B"], sample["rcvbuf_B"])) // 2
             granted_B = given_B if given_B < asked_B else None
         if sample.get("min_rtt_us"):
-            card_MBps = min(end.facts.get("link_speed_Mbps") or 0 for end in self._ends) / 8
+            card_MBps = min(end.facts["link_speed_Mbps"] or 0 for end in self._ends) / 8
             rate_MBps = self._link_MBps or card_MBps or sample["goodput_MBps"] or 0.0
             bdp_B = rate_MBps * sample["min_rtt_us"]
             self.timing = lengthened(self.timing, sample["min_rtt_us"] / 1e6)
@@ -97,7 +97,7 @@ class PathUnderTest:
             bdp_B=bdp_B,
             granted_B=granted_B,
             rate_MBps=self._link_MBps,
-            cpus=min(int(end.facts.get("cpus") or 1) for end in self._ends),
+            cpus=min(end.facts["cpus"] or 1 for end in self._ends),
             open_files=min(files, default=None),
         )
 

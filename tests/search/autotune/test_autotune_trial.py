@@ -8,6 +8,7 @@ from lab_study import lab_study
 from measure.scripted import Clock, ScriptedAgent, good_agent, result
 
 from netlab.errors import HostError
+from netlab.files.recorded_facts import end_facts
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.search.autotune.candidates import Candidate
 from netlab.search.autotune.request import SearchRequest
@@ -22,7 +23,7 @@ def path_of(clock: Clock, end_s: float = 10_000.0, **more) -> tuple[PathUnderTes
     agents = {"a": good_agent(clock), "b": good_agent(clock), **more}
     endpoints = {name: endpoint(name, agent) for name, agent in agents.items()}
     for end in endpoints.values():
-        end.facts = {"cpus": 2, "mtu_B": 1500, "boot_id": "1-a"}
+        end.facts = end_facts({"cpus": 2, "mtu_B": 1500, "boot_id": "1-a"})
         end.open_files = lambda: 1000
     group, timing = SearchRequest(STUDY, "a-b").group, Timing(rounds=1, seconds=1.0, warmup_s=0.3)
     return PathUnderTest(STUDY, group, endpoints, 1500, timing, end_s, now=clock), endpoints
