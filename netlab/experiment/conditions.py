@@ -9,7 +9,15 @@ from typing import cast
 
 import netlab.version
 from netlab import core
-from netlab.files.recorded_facts import STABLE, EndFacts, HostFacts, LabFacts, StableFacts
+from netlab.files.recorded_facts import (
+    STABLE,
+    BlockConditions,
+    EndFacts,
+    HostFacts,
+    KnownConditions,
+    LabFacts,
+    StableFacts,
+)
 from netlab.lab.lab import Lab
 from netlab.results.campaign_files import Conditions
 from netlab.results.columns import SCHEMA_VERSION
@@ -34,7 +42,9 @@ class Measurer:
         return cls(SCHEMA_VERSION, netlab.version.RELEASE, core.source_digest(), RULE)
 
 
-def context_of(study: Study, visit: Visit, facts: Mapping[str, EndFacts], lab: Lab | None) -> dict:
+def context_of(
+    study: Study, visit: Visit, facts: Mapping[str, EndFacts], lab: Lab | None
+) -> BlockConditions:
     """Conditions of a visit that its study does not fix: versions, machines, settings found.
 
     With the factors of a run they make its key. `facts` are those of the ends of the visit's link,
@@ -54,15 +64,13 @@ def block_context(
     facts: Mapping[str, EndFacts],
     place: LabFacts,
     measurer: Measurer,
-) -> dict:
+) -> BlockConditions:
     hosts = study.path(visit.link).hosts
-    return {
+    conditions: BlockConditions = {
         **_known(study, visit, measurer),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
         "emulated_with": place["emulated_with"],
         "task_group": place["task_group"],
-        # absent otherwise, so that the runs of other labs stand
-        **({"user_namespace": True} if place["user_namespace"] else {}),
         # a run stands only as long as the settings that its tuning leaves are the same
         "found": {host: _settings_left(study, visit, host, facts[host]) for host in hosts},
         "generators": {
@@ -70,19 +78,27 @@ def block_context(
             for name in study.generators(visit.path)
         },
     }
+    if place["user_namespace"]:  # absent otherwise, so that the runs of other labs stand
+        conditions["user_namespace"] = True
+    return conditions
 
 
-def _known(study: Study, visit: Visit, measurer: Measurer) -> dict:
+def _known(study: Study, visit: Visit, measurer: Measurer) -> KnownConditions:
     """The part of a context that is known without asking a host."""
     hosts = study.path(visit.link).hosts
     profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
     return {
-        **vars(measurer),
+        "schema": measurer.schema,
+        "version": measurer.version,
+        "agent": measurer.agent,
+        "rule": measurer.rule,
         "profiles": {host: profile.content() for host, profile in profiles.items()},
     }
 
 
-def _settings_left(study: Study, visit: Visit, host: str, facts: EndFacts) -> dict:
+def _settings_left(
+    study: Study, visit: Visit, host: str, facts: EndFacts
+) -> dict[str, str | int | None]:
     """Settings found on a host that the tuning of a visit leaves as they are."""
     profile, fixed = study.tuning_profile(host, visit.tuning), facts["fixed"]
     sets = profile.surely_sets() - set(fixed)
@@ -120,14 +136,15 @@ def conditions_of(
 
 
 def combined(
-    study: Study, found: dict[str, dict], before: Conditions, measurer: Measurer
+    study: Study, found: Mapping[str, BlockConditions], before: Conditions, measurer: Measurer
 ) -> Conditions:
     # with those of blocks that the study lacks now, since it may have them again
     contexts = dict(before.contexts)
     keys: dict[str, str] = {}
     for visit in rounds(study)[0]:
         if visit.block_id in found:
-            context = json.loads(json.dumps(found[visit.block_id]))  # as it is read again
+            # as it is read again
+            context = cast(BlockConditions, json.loads(json.dumps(found[visit.block_id])))
         elif visit.block_id in contexts:
             context = {**contexts[visit.block_id], **_known(study, visit, measurer)}
         else:

@@ -32,12 +32,7 @@ def agent_on(host: Host) -> str:
 
 
 def facts_of(host: Host, card: str, study: Study, link: str, binary: str) -> EndFacts:
-    """Facts of a host at an end of a link.
-
-    Under ``generators`` the version of each that the path's runs need, None without it; under
-    ``found`` the settings found: those that netlab or a tuning of the study records; under
-    ``fixed`` the names of those that no tuning can change there.
-    """
+    """Facts of a host at an end of a link, with generators' versions and the settings found."""
     facts = host.facts(card)
     if facts["operstate"] in NO_LINK:
         # the revert of the visit before may have reset the card, whose speed is then unknown: the

@@ -17,7 +17,7 @@ from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.memory_copy import Copies
 from netlab.experiment.path_bus import path_bus
-from netlab.files.recorded_facts import EndFacts, HostFacts
+from netlab.files.recorded_facts import BlockConditions, EndFacts, HostFacts
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import PathCheck, probe_path
@@ -380,7 +380,7 @@ class Trials:
     study: Study
     visit: Visit
     endpoints: dict[str, Endpoint]
-    context: dict
+    context: BlockConditions
     emulation: Emulation | None
     copies: Copies
     campaign: str = ""

@@ -20,6 +20,7 @@ from netlab.experiment.quiet import SPAN_S, LoadReader, wait_until_quiet
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.trial import Trials
 from netlab.experiment.watcher import RunDone
+from netlab.files.recorded_facts import BlockConditions
 from netlab.generators import require
 from netlab.hosts.lease import HostLease
 from netlab.lab.lab import Lab
@@ -62,7 +63,7 @@ def run_visit(
     lab: Lab | None = None,
     lease: HostLease | None = None,
     progress: Callable[[RunDone], None] = lambda run: None,
-    choose: Callable[[dict, Callable[[Run], dict]], None] | None = None,
+    choose: Callable[[BlockConditions, Callable[[Run], dict]], None] | None = None,
 ) -> VisitResult:
     """Measure the runs of a visit in their order, or those that `choose` measures of its cells.
 

@@ -1,10 +1,10 @@
-"""Facts of a host at an end of a path, as a host states them and as records have them.
+"""Facts of a host, and what is stored of them: provenance of a run, conditions of a block.
 
-Each TypedDict is what code reads, and what facts are checked against, once, where they come from a
+Each TypedDict is what code reads, and what content is checked against, once, where it comes from a
 host or a file. A checked object has every key but those that are `NotRequired`. A fact is None if
 the host does not state it, or if an older netlab did not read it: "since 6" means that records of
-schemas before 6 lack the key, and that some of 6 may. Keys that have no type here are dropped; code
-that lists all that a record has reads its JSON.
+schemas before 6 lack the key, and that some of 6 may. Keys that have no type here are dropped, but
+for those of conditions; code that lists all that a record has reads its JSON.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as cs
 
 from netlab.errors import BadInput
-from netlab.files.answer_fields import Fits, Schema, schema_of
+from netlab.files.answer_fields import Fits, Schema, fields_of, object_schema, schema_of
 from netlab.files.bounded_json import parse_json
 
-_TEXT = cs.str_schema(strict=True)
+_TEXT, _INTEGER = cs.str_schema(strict=True), cs.int_schema(strict=True)
+_SCALAR = cs.nullable_schema(cs.union_schema([_TEXT, _INTEGER]))
 
 
 def _or_none(schema: Schema) -> Fits:
@@ -38,7 +39,7 @@ def _or_empty(values: Schema) -> Fits:
 
 Text = Annotated[str | None, _or_none(_TEXT)]
 Printed = Annotated[str, Fits(cs.with_default_schema(_TEXT, default=""))]
-Number = Annotated[int | None, _or_none(cs.int_schema(strict=True))]
+Number = Annotated[int | None, _or_none(_INTEGER)]
 Flag = Annotated[bool | None, _or_none(cs.bool_schema(strict=True))]
 Versions = Annotated[dict[str, str | None], _or_empty(cs.nullable_schema(_TEXT))]
 Settings = Annotated[dict[str, str], _or_empty(_TEXT)]
@@ -46,9 +47,8 @@ Labels = Annotated[
     list[str],
     Fits(cs.with_default_schema(cs.list_schema(_TEXT, strict=True), default_factory=list)),
 ]
-Layers = Annotated[
-    list[dict[str, Any]], Fits(cs.list_schema(_mapping(cs.any_schema()), strict=True))
-]
+_LIST_OF_OBJECTS = cs.list_schema(_mapping(cs.any_schema()), strict=True)
+Layers = Annotated[list[dict[str, Any]], Fits(_LIST_OF_OBJECTS)]
 """Rows of :class:`netlab.hosts.stack.InterfaceStack`."""
 Rate = Annotated[
     float | str | None,
@@ -141,6 +141,7 @@ class EndFacts(HostFacts):
 
 TaskGroupKind = Literal["shared", "lab", "session"]
 """Meanings: :mod:`netlab.lab.task_group`."""
+_TASK_GROUP = cs.literal_schema([*get_args(TaskGroupKind)])
 
 
 class LabFacts(TypedDict):
@@ -148,9 +149,7 @@ class LabFacts(TypedDict):
 
     emulated_with: Text
     """Emulator of the link; None of one that is not emulated."""
-    task_group: Annotated[
-        TaskGroupKind | None, _or_none(cs.literal_schema([*get_args(TaskGroupKind)]))
-    ]
+    task_group: Annotated[TaskGroupKind | None, _or_none(_TASK_GROUP)]
     """Since 3."""
     user_namespace: Annotated[
         bool, Fits(cs.with_default_schema(cs.bool_schema(strict=True), default=False))
@@ -172,11 +171,44 @@ class Provenance(LabFacts):
     """Version."""
     agent: Text
     """Digest of the sources of the C core."""
-    rule: Annotated[int, Fits(cs.with_default_schema(cs.int_schema(strict=True), default=1))]
+    rule: Annotated[int, Fits(cs.with_default_schema(_INTEGER, default=1))]
     """Rule of equal conditions; absent under the first one. Since 9."""
     hosts: Annotated[dict[str, EndFacts], _or_empty(schema_of(EndFacts))]
     """None of an imported run."""
     path_check: Annotated[PathOutput | None, _or_none(schema_of(PathOutput))]
+
+
+class KnownConditions(TypedDict):
+    """The part of a block's conditions that is known without asking a host."""
+
+    schema: Annotated[int, Fits(_INTEGER)]
+    """Of the results."""
+    version: Annotated[str, Fits(_TEXT)]
+    agent: Annotated[str, Fits(_TEXT)]
+    """Digest of the sources of the C core."""
+    rule: NotRequired[Annotated[int, Fits(_INTEGER)]]
+    """Rule of equal conditions; absent under the first one. Since 9."""
+    profiles: Annotated[dict[str, list[dict[str, Any]]], Fits(_mapping(_LIST_OF_OBJECTS))]
+    """Host -> the settings of its tuning."""
+
+
+class BlockConditions(KnownConditions):
+    """Conditions of a block that its study does not fix, in ``conditions.json``. Since 8.
+
+    The key of a run is a hash of them: a check fills in none that is absent, and drops none.
+    """
+
+    hosts: Annotated[dict[str, StableFacts], Fits(_mapping(_mapping(_SCALAR)))]
+    emulated_with: Annotated[str | None, Fits(cs.nullable_schema(_TEXT))]
+    task_group: Annotated[TaskGroupKind | None, Fits(cs.nullable_schema(_TASK_GROUP))]
+    user_namespace: NotRequired[Annotated[bool, Fits(cs.bool_schema(strict=True))]]
+    """True, or absent."""
+    found: Annotated[dict[str, dict[str, str | int | None]], Fits(_mapping(_mapping(_SCALAR)))]
+    """Host -> the settings found there that the tuning leaves, and ``mtu_B``."""
+    generators: Annotated[
+        dict[str, dict[str, str | None]], Fits(_mapping(_mapping(cs.nullable_schema(_TEXT))))
+    ]
+    """Generator -> host -> its version."""
 
 
 _KINDS = get_type_hints(HostFacts)
@@ -188,6 +220,10 @@ STABLE = tuple(StableFacts.__annotations__)
 _OF_HOST, _OF_END, _PROVENANCE = (
     SchemaValidator(schema_of(kind)) for kind in (HostFacts, EndFacts, Provenance)
 )
+
+
+BLOCK_CONDITIONS = _mapping(object_schema(*fields_of(BlockConditions), others=cs.any_schema()))
+"""Schema of :class:`BlockConditions` by block."""
 
 
 def host_facts(content: Mapping[str, object]) -> HostFacts:

@@ -73,7 +73,7 @@ def run_trial(
     request: Request,
     *,
     hosts: Mapping[str, Host],
-    versions: Mapping[str, str],
+    versions: Mapping[str, str | None],
     mtu_B: int,
     with_controller: Collection[str] = (),
     ports: random.Random | None = None,

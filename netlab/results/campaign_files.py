@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pandas as pd
-from pydantic import TypeAdapter
+from pydantic import GetPydanticSchema, TypeAdapter
 
 from netlab.errors import BadInput, NetlabError, printable, why
 from netlab.files import paths
 from netlab.files.bounded_json import read_json
+from netlab.files.recorded_facts import BLOCK_CONDITIONS, BlockConditions
 from netlab.files.writing import write_text
 
 FOLDER, CONDITIONS = "campaigns", "conditions.json"
@@ -51,7 +52,10 @@ class CampaignLog:
 class Conditions:
     """Conditions under which the records of a campaign's runs count."""
 
-    contexts: Mapping[str, dict] = field(default_factory=dict)
+    contexts: Annotated[
+        Mapping[str, BlockConditions],
+        GetPydanticSchema(lambda _kind, _handler: BLOCK_CONDITIONS),
+    ] = field(default_factory=dict)
     """Of each block whose hosts were asked: versions, machines and settings found."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Provenance key of each cell of these blocks."""

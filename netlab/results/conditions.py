@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -95,7 +95,9 @@ def _of_links(conditions: Conditions) -> dict[tuple[str, ...], set[str]]:
     return values
 
 
-def _leaves(context: dict, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def _leaves(
+    context: Mapping[str, object], place: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, value in context.items():
         if isinstance(value, dict) and place[:1] != ("profiles",):
             yield from _leaves(value, (*place, name))

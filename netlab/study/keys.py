@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
+from netlab.files.recorded_facts import BlockConditions
 from netlab.study.design import Study
 from netlab.study.groups import DRAIN_S, sends_datagrams
 from netlab.study.schedule import Run, Visit
@@ -141,7 +143,9 @@ RULE = 2
 """Number of the rule that makes a key, for the reason why the records of another do not count."""
 
 
-def _in_force(study: Study, run: Run, found: dict[str, dict]) -> dict[str, dict]:
+def _in_force(
+    study: Study, run: Run, found: Mapping[str, Mapping[str, object]]
+) -> Mapping[str, Mapping[str, object]]:
     """Settings found on each host without those that a run overrides on its own sockets."""
     group = run.group
     if study.congestion_of(group) or sends_datagrams(group.generator):  # datagrams have none
@@ -152,7 +156,7 @@ def _in_force(study: Study, run: Run, found: dict[str, dict]) -> dict[str, dict]
 _OF_STUDY = ("force_buffer", "engine", "threads", "send", "receive", "trace")
 
 
-def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
+def provenance_key(study: Study, visit: Visit, run: Run, context: BlockConditions) -> str:
     """Key of the conditions of a run: the same in every round of a cell.
 
     A stored record of the run counts exactly if it has this key.

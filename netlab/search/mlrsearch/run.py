@@ -16,6 +16,7 @@ from netlab.experiment.campaign_record import CampaignRecord, check_study, exclu
 from netlab.experiment.found_facts import host_facts
 from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.visit import run_visit
+from netlab.files.recorded_facts import BlockConditions
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.search.mlrsearch.bounds import DOCUMENT
@@ -71,7 +72,7 @@ class BlockSearch:
         good = records[records["flags"] == ""].to_dict("records")
         self._valid = {(one["provenance_key"], one["run_id"]): one for one in good}
 
-    def __call__(self, context: dict, measure: Callable[[Run], dict]) -> None:
+    def __call__(self, context: BlockConditions, measure: Callable[[Run], dict]) -> None:
         for run in self.visit.runs:
             cell_key = provenance_key(self.study, self.visit, run, context)
             take = partial(self._taken, context, measure, cell_key)
@@ -80,7 +81,7 @@ class BlockSearch:
             self.rows += [row | conditions for row in found]
 
     def _taken(
-        self, context: dict, measure: Callable[[Run], dict], cell_key: str, run: Run
+        self, context: BlockConditions, measure: Callable[[Run], dict], cell_key: str, run: Run
     ) -> dict:
         """The record of a trial: the stored one, if it was made under the same conditions."""
         key = provenance_key(self.study, self.visit, run, context)
