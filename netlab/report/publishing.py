@@ -47,7 +47,7 @@ RESULTS = "<results>"
 PREPARE = "import netlab.face.views, netlab.face.results, netlab.report.front"
 """Imports of most notebooks."""
 
-SHARE = "\nimport netlab.report.cache as caches\ncaches.use({directory!r})"
+SHARE = "\nimport netlab.report.active_cache as caches\ncaches.use({directory!r})"
 """Charts that pages and notebooks have in common are drawn by the first of them."""
 
 

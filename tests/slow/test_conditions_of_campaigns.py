@@ -642,7 +642,7 @@ def test_results_of_a_newer_netlab_stay_as_they_are(tmp_path, monkeypatch):
     """A campaign begun in them would be the latest one, of which that netlab shows no record."""
     facts = campaigns.facts()
     with monkeypatch.context() as later:
-        later.setattr("netlab.results.frames.SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        later.setattr("netlab.results.parquet.SCHEMA_VERSION", SCHEMA_VERSION + 1)
         campaigns.write(opened(tmp_path, facts), facts)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for now in (facts, campaigns.facts("bbr")):

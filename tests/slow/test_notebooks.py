@@ -15,10 +15,10 @@ from notebook_page import executed_page
 
 import netlab
 from netlab import study as studies
+from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.report import publishing
-from netlab.report import site as publish
 from netlab.results.frames import frame_of
 from netlab.study.frozen import freeze
 from netlab.study.published import Published
@@ -132,7 +132,7 @@ def test_a_comparison_shows_differences_effects_and_every_cell(stores, tmp_path)
 
 
 def test_a_report_against_other_results_executes_the_comparison_with_both(stores, tmp_path):
-    measured = publish.load_measured(stores / "b")
+    measured = load_measured(stores / "b")
 
     def parameters(against):
         wanted = publishing._wanted(measured, tmp_path / "study.yml", against, ())

@@ -88,7 +88,7 @@ def test_verify_of_changed_files_recomputes_nothing(whole, tmp_path, monkeypatch
 
 
 def test_verify_says_when_this_machine_has_no_namespaces(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(verify.namespaces, "reading", lambda directory: ("false",))
+    monkeypatch.setattr(verify.rootless, "reading", lambda directory: ("false",))
     monkeypatch.setattr(verify, "RECOMPUTE", "raise SystemExit('no records')")
     said = []
     (found,) = verify.other_figures(whole, tmp_path, said.append)

@@ -12,13 +12,13 @@ from click.testing import CliRunner
 from imports.samples import RECORDED
 from nbformat import v4
 
+from netlab.analysis.measured import load_measured
 from netlab.cli import main
 from netlab.errors import NetlabError
 from netlab.face.results import Results
 from netlab.files import paths
 from netlab.notebooks.kernel import Kernel
 from netlab.report import publishing
-from netlab.report import site as publish
 from netlab.report.publishing import Executions
 from netlab.study import load
 from netlab.study.frozen import freeze
@@ -30,7 +30,7 @@ def foreign(tmp_path):
     study = synthetic.foreign(tmp_path)
     synthetic.store_of(tmp_path / "store", study)
     freeze(study, tmp_path / "store")
-    return publish.load_measured(tmp_path / "store")
+    return load_measured(tmp_path / "store")
 
 
 def wanted(measured, named=()):
