@@ -147,6 +147,11 @@ class InterfaceStack:
         return "".join(layer.master for layer in top if layer.master_kind == "vrf")
 
     @property
+    def is_port(self) -> bool:
+        """True if a bridge, bond or switch takes the packets that arrive at the interface."""
+        return any(layer.master and layer.master_kind != "vrf" for layer in self.layers[:1])
+
+    @property
     def speed_Mbps(self) -> int | None:
         """Rate of one stream: of one slave, not of the sum; None if it is unknown."""
         return self._speed(self.layers[0]) if self.layers else None

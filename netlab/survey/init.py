@@ -52,7 +52,7 @@ def study_text(
     lines += ["", "paths:", *_path("data", first)]
     for number, path in enumerate(others, start=2):
         lines += _comment("Found too; a group below would measure it:", 2)
-        lines += [f"  # {line.strip()}" for line in _path(f"data{number}", path)]
+        lines += [f"  # {line[2:]}" for line in _path(f"data{number}", path)]
     lines += ["", *_groups(left.name, right.name, short)]
     most = min(max(left.cpus, right.cpus, max(STREAMS) * 2), MOST_STREAMS)
     streams = (short.streams,) if short else (*STREAMS, most)

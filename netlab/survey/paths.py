@@ -146,7 +146,7 @@ def _cables(host: Host, left: HostSurvey, right: HostSurvey) -> list[Ends]:
 
 
 def _is_bare(card: Interface) -> bool:
-    return card.up and bool(card.link_local) and not card.addresses
+    return card.up and bool(card.link_local) and not card.addresses and not card.stack.is_port
 
 
 def _rank(ends: Ends) -> tuple[bool, bool, int]:

@@ -251,6 +251,17 @@ def test_what_stands_in_comments_is_valid_too(tmp_path):
     assert [item.value for item in larger.items] == ["4096 131072 916000000"] * 2
 
 
+def test_a_further_path_is_one_of_the_study_without_its_comment_signs(tmp_path):
+    hosts = {name: StudyHost(kind="ssh", address=name) for name in ("here", "there")}
+    text = study_text("mine", hosts, (path(), path()), ())
+    before, _, after = text.partition("  # Found too")
+    _, _, after = after.partition("\n")
+    further, _, rest = after.partition("\n\n")
+    shown = "\n".join(line.replace("# ", "", 1) for line in further.splitlines())
+    study = written(tmp_path, f"{before}{shown}\n\n{rest}")
+    assert study.paths["data2"].ends == study.paths["data"].ends
+
+
 @pytest.mark.parametrize(
     ("address", "taken", "name"),
     [

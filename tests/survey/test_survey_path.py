@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from refusals import refused
@@ -194,6 +194,20 @@ def test_a_cable_without_other_addresses_than_its_own_comes_before_the_path_of_s
     assert found(*cabled(), OVER_CABLE) == expected
     elsewhere = (bare("eth2", "fe80::9"), bare("eth3", "fe80::1", up=False))
     assert found(*cabled(*elsewhere), OVER_CABLE) == expected
+
+
+def test_ports_of_a_bridge_are_not_tried_as_cables():
+    """The interfaces of a host's containers have such addresses as well, and may be many."""
+    port = stack.InterfaceStack((stack.Layer("veth1", master="docker0", master_kind="bridge"),))
+    in_vrf = stack.InterfaceStack((stack.Layer("eth1", master="red", master_kind="vrf"),))
+    ssh_alone = [(SSH, 0.4, False)]
+    both = [(CABLE, 0.05, False), (SSH, 0.4, False)]
+    for layers, expected in ((port, ssh_alone), (in_vrf, both)):
+        left, right = cabled()
+        ssh_card, cable = left.interfaces
+        left = host("left", ssh_card, replace(cable, stack=layers), ssh=SSH[0])
+        answers = OVER_CABLE | {("eth1", "fe80::2"): "0.05", ("eth1", "fe80::2%eth1"): "0.05"}
+        assert found(left, right, answers) == expected
 
 
 def test_link_local_addresses_are_not_tried_where_a_data_path_is_found():
