@@ -179,6 +179,35 @@ def look() -> Iterator[None]:
 
 
 @contextmanager
+def block_look() -> Iterator[None]:
+    """As `look`, for a block of a user's, which may wait for other threads that draw.
+
+    The lock is not held within. Blocks of several threads, tasks or generators end in any order.
+    """
+    plt.draw_if_interactive()
+    with _lock:
+        before = dict(mpl.rcParams)
+        del before["backend"]
+        opened = [before]
+        _open_blocks.append(opened)
+        mpl.rcParams.update(HOUSE)
+    try:
+        yield
+    finally:
+        with _lock:
+            at = next(i for i, block in enumerate(_open_blocks) if block is opened)
+            _open_blocks.pop(at)
+            if at == len(_open_blocks):
+                dict.update(mpl.rcParams, opened[0])  # as rc_context does
+            else:
+                _open_blocks[at][:] = opened  # the next one ends later
+
+
+_open_blocks: list[list[dict]] = []
+"""Settings before each open block, by start."""
+
+
+@contextmanager
 def _settings(rc: dict) -> Iterator[None]:
     # A notebook's backend makes figures interactive when it is loaded, by the first figure. Loaded
     # within the context, the end of that would take it back, and no later figure would be shown.

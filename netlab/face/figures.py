@@ -58,9 +58,9 @@ def show(drawn: Any, alt: str | None = None, caption: str = "") -> Chart:
 def theme() -> AbstractContextManager[None]:
     """Give the look of netlab's charts to what is drawn within: a context manager.
 
-    Fonts, spines, grid, line widths and colours; global settings of matplotlib stay unchanged. A
-    second thread waits until the block of the first ends. It is a decorator as well. For a whole
-    notebook use the same values as a style sheet,
+    Fonts, spines, grid, line widths and colours; global settings of matplotlib stay unchanged.
+    Other threads have this look meanwhile, since the settings are of the process. It is a decorator
+    as well. For a whole notebook use the same values as a style sheet,
     ``plt.style.use("netlab.charts.netlab")``.
 
     Returns
@@ -82,7 +82,7 @@ def theme() -> AbstractContextManager[None]:
     """
     from netlab.charts import looks
 
-    return looks.look()
+    return looks.block_look()
 
 
 def palette(

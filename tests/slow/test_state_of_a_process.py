@@ -41,11 +41,43 @@ def test_themes_of_two_threads_that_end_out_of_order_change_no_setting():
     thread = threading.Thread(target=second)
     with netlab.theme():
         thread.start()
-        overlapped = second_began.wait(0.3)
+        assert second_began.wait(WAIT_S)
     first_ended.set()
     thread.join(WAIT_S)
     changed = {name for name, value in before.items() if mpl.rcParams[name] != value}
-    assert not thread.is_alive() and not overlapped and not changed
+    assert not thread.is_alive() and not changed
+
+
+def test_themes_of_generators_that_end_in_any_order_change_no_setting():
+    def held():
+        with netlab.theme():
+            yield mpl.rcParams["axes.grid"]
+
+    before = dict(mpl.rcParams)
+    first, second, third = blocks = [held() for _ in range(3)]
+    look = {next(block) for block in blocks}
+    for block in (second, first, third):
+        assert {mpl.rcParams["axes.grid"]} == look
+        block.close()
+    assert before == dict(mpl.rcParams)
+
+
+def test_threads_draw_while_a_theme_waits_for_them(results):
+    drawn = []
+
+    def draw_chart():
+        drawn.append(netlab.show(results.plot("Linux64 -> Linux64")).svg)
+
+    before = dict(mpl.rcParams)
+    with netlab.theme():
+        # daemons, so that a failure ends
+        threads = [threading.Thread(target=draw_chart, daemon=True) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT_S)
+    draw_chart()
+    assert len(drawn) == 3 and len({*drawn}) == 1 and before == dict(mpl.rcParams)
 
 
 def test_charts_drawn_in_threads_are_each_the_same_figure(results):
