@@ -38,7 +38,7 @@ from netlab.measure.exchange import (
 )
 from netlab.measure.fairness import stream_columns
 from netlab.measure.ledger import Ledger
-from netlab.measure.others_cpu import foreign_load
+from netlab.measure.others_cpu import TICK_US, foreign_load
 from netlab.measure.others_traffic import foreign_traffic
 from netlab.measure.probe_columns import latency_columns, rtts_over
 from netlab.measure.spans import Spans
@@ -246,13 +246,25 @@ def _cpu(meter: Meter) -> dict[str, float | None]:
 def _foreign_percent(
     cpus: list[dict], own_us: list[float], one_machine: bool, emulator_us: float
 ) -> float | None:
-    """User and system time of neither agents nor emulator, the larger of the machines, in %."""
+    """User and system time of neither agents nor emulator, the larger of the machines, in %.
+
+    Less the standard error of a CPU's time in ticks, which is counted by samples: in a window of
+    0.2 s several per cent. A CPU that is never idle has none.
+    """
     if any(cpu["total_us"] is None for cpu in cpus):
         return None
     if one_machine:
         own_us = [sum(own_us) + emulator_us] * len(cpus)
     shares = zip(cpus, own_us, strict=True)
-    return max(max(0.0, 100 * (cpu["work_us"] - own) / cpu["total_us"]) for cpu, own in shares)
+    return max(
+        max(0.0, 100 * (cpu["work_us"] - own - _tick_error_us(cpu)) / cpu["total_us"])
+        for cpu, own in shares
+    )
+
+
+def _tick_error_us(cpu: dict) -> float:
+    variance = TICK_US * cpu["work_us"] * (1 - cpu["busy"] / 100)
+    return float(np.sqrt(max(0.0, variance)))  # the kernel's idle time may go back
 
 
 def others_load(meter: Meter, ours_us: float) -> dict[str, float | None]:

@@ -136,17 +136,36 @@ def test_cpu_is_a_share_of_all_cores_and_of_the_busiest():
     assert row["sender_softirq_percent"] == pytest.approx(10.0)
     assert row["busiest_core_percent"] == pytest.approx(60.0)
     assert row["steal_percent"] == 0.0
-    # 400 ms of user and system time, 300 ms of them the agent's own, of 2 s
-    assert row["foreign_cpu_percent"] == pytest.approx(5.0)
+    # 400 ms of user and system time, known to 53 ms, 300 ms of them the agent's own, of 2 s
+    assert row["foreign_cpu_percent"] == pytest.approx(2.354, abs=1e-3)
     assert row["agent_cpu_s"] == pytest.approx(0.6)
 
 
 def test_of_a_span_without_a_run_the_load_of_others_is_known():
     meter = result("sink")["meter"]["window"]
     load = others_load(meter, 100_000)
-    # 300 ms of 2 s
-    assert load == {"steal_percent": 0.0, "foreign_cpu_percent": pytest.approx(15.0)}
+    # 300 ms of 2 s, known to 53 ms
+    assert load == {"steal_percent": 0.0, "foreign_cpu_percent": pytest.approx(12.354, abs=1e-3)}
     assert others_load(meter, 1e9)["foreign_cpu_percent"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("used_us", "counted_us", "percent"),
+    [
+        (60_000, 80_000, 0.0),  # five samples of 4 ms more than the agent's precise time
+        (60_000, 200_000, 27.1),  # another program fills one of two CPUs
+        (60_000, 400_000, 85.0),  # others fill the machine: nothing is left to chance
+    ],
+)
+def test_chance_in_the_samples_of_a_short_window_is_not_foreign(used_us, counted_us, percent):
+    """As in a container, whose agent reads /proc/stat alone."""
+    span_us = 200_000
+    cores = [min(span_us, counted_us), max(0, counted_us - span_us)]
+    others = ("nice_us", "system_us", "iowait_us", "irq_us", "softirq_us", "steal_us")
+    rest = dict.fromkeys(others, 0)
+    cpu = [{"user_us": busy, "idle_us": span_us - busy, **rest} for busy in cores]
+    load = others_load({"cpu": cpu}, used_us)
+    assert load["foreign_cpu_percent"] == pytest.approx(percent, abs=0.1)
 
 
 def test_on_one_machine_counters_are_not_added_twice():
