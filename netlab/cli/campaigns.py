@@ -10,7 +10,7 @@ import click
 
 from netlab.cli import options
 from netlab.cli.loading import load_study
-from netlab.errors import BadInput, NetlabError, printable
+from netlab.errors import BadInput, NetlabError, printable, why
 from netlab.experiment.campaign_record import exclusive
 from netlab.experiment.rebuilt import rebuild
 from netlab.files import paths
@@ -50,6 +50,8 @@ def _rows_of(places: Iterable[Path]) -> Iterator[tuple[str, ...]]:
             yield from [(place.name, *_row(one)) for one in summaries(place)]
         except NetlabError as error:
             options.note(printable(f"left out {place.name}: {error.with_code()}"))
+        except OSError as error:
+            options.note(printable(f"left out {place.name}: {why(error)}"))
 
 
 def show(results: str, quick: bool, campaign: str) -> None:

@@ -194,8 +194,18 @@ def _directories(study: str) -> list[Path]:
 
 
 def results_here() -> list[Path]:
-    """Every directory of results where they go by default, by name."""
-    return sorted(place for place in paths.results_root().glob("*/") if study_file(place).is_file())
+    """Every directory of results where they go by default, by name.
+
+    One without permission is among them: whoever reads it gets the error.
+    """
+    return sorted(place for place in paths.results_root().glob("*/") if _has_results(place))
+
+
+def _has_results(place: Path) -> bool:
+    try:
+        return study_file(place).is_file()
+    except PermissionError:
+        return True
 
 
 def names_here() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from pathlib import Path
 
 import face_home
 import pytest
@@ -58,3 +60,20 @@ def test_results_that_cannot_be_read_are_named_and_the_others_listed(listed):
     (_, row), (_, note) = listed()
     assert row.startswith("mine ") and note.startswith("left out broken: ")
     assert "E-RESULTS-011" in note
+
+
+@pytest.mark.parametrize(("of", "name"), [(Path, "is_file"), (os, "scandir")])
+def test_results_of_another_user_are_named_and_the_others_listed(listed, monkeypatch, of, name):
+    example("agreement", "mine")
+    example("bufferbloat", "closed")
+    read = getattr(of, name)
+
+    def checked(place):
+        # root, as which tests run, reads every directory
+        if "closed" in Path(place).parts and Path(place).name in ("study.yml", "runs"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return read(place)
+
+    monkeypatch.setattr(of, name, checked)
+    (_, row), (_, note) = listed()
+    assert row.startswith("mine ") and note.startswith("left out closed: ")
