@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Sequence
 from importlib import metadata as distributions
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.trust import Concern, gate
 from netlab.bundle.crate import CITATION, MANIFEST, METADATA, ZENODO, About, manifest, metadata
 from netlab.bundle.redaction import words_of
-from netlab.errors import BadInput
+from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.archive import names_in, pack
+from netlab.files.bounded_json import parse_json
 from netlab.files.reading import read_bytes
 from netlab.files.scratch_directory import scratch
 from netlab.files.writing import write_json, write_text
@@ -47,6 +49,9 @@ TUNINGS, PUBLISHED, OWN_NOTEBOOKS, CALIBRATION = "tunings", "published", "notebo
 
 FIGURE_MAKERS = ("matplotlib", "nbconvert", "numpy", "pandas", "pyarrow", "scipy", "seaborn")
 """Packages that a figure of the report may depend on; ``uv.lock`` has all."""
+
+UNNAMED = ("direction", "generator", "congestion_in_force", "bottleneck", "flags")
+"""Columns of runs without names of hosts or of the study."""
 
 TEXT = {".html", ".ipynb", ".json", ".csv", ".tex", ".svg"}
 LICENCE = re.compile(r"https?://[!-~]+")
@@ -122,15 +127,37 @@ def bundle(
 
 def _redacted(before: Measured, directory: Path) -> Measured:
     """Measured study of redacted results, which are the same ones under other names."""
-    reason = "it has other cells then"
+    reason = "cells or facts are other ones then"
     try:
         after = load_measured(directory)
-        if after.cells["n_valid"].tolist() == before.cells["n_valid"].tolist():
+        if _unnamed(after) == _unnamed(before):
             return after
-    except BadInput as error:
+    except NetlabError as error:
         reason = str(error)
+    except (LookupError, ValueError):  # a word of records, such as a direction, is another one
+        pass
     message = "a host has a name that the study has for something else as well"
     raise BadInput(f"{message}: {reason}", key="--redact", code="E-REPORT-013") from None
+
+
+def _unnamed(m: Measured) -> list[object]:
+    """What has no names of hosts: counts, words, and names of recorded facts and settings."""
+    made, tuned = (
+        [parse_json(text or "{}", column) for text in m.runs[column].fillna("").unique()]
+        for column in ("provenance", "knobs")
+    )
+    hosts = [
+        of for run in [*tuned, *(run.get("hosts") or {} for run in made)] for of in run.values()
+    ]
+    every = [facts for facts in hosts if isinstance(facts, dict)]
+    found = (facts["found"] for facts in every if isinstance(facts.get("found"), dict))
+    samples = m.samples.batches(["direction"]) if m.samples else ()
+    return [
+        sorted(m.cells["n_valid"]),
+        [sorted(m.runs[column].fillna("").astype(str)) for column in UNNAMED],
+        {way for batch in samples for way in batch["direction"].unique()},
+        {name for names in chain(every, found) for name in names},
+    ]
 
 
 def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:

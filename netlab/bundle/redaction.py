@@ -19,6 +19,7 @@ from netlab.files.reading import read_text
 from netlab.files.yaml_file import read_yaml
 from netlab.results.parquet import map_texts, texts_in
 from netlab.study import Study
+from netlab.tuning.knobs import NAMES
 from netlab.units import listed
 
 STUDY = "study.yml"
@@ -30,6 +31,10 @@ _ADDRESS = re.compile(
 _HOST = re.compile(r'"(?:host|hostname)": "([^"\\]+)"')
 _BEFORE_UNIT = re.compile(r"(?:_|\d )\Z")
 _USER = re.compile(r"/(?:home|Users)/([\w.-]+)")
+_LABELS = [f"{kind} {name}" for kind, names in NAMES.items() for name in names]
+_LABELS += [name for names in NAMES.values() for name in names if re.search("[-_]", name)]
+_SETTINGS = "|".join([r"net\.(?:core|ipv[46])\.[a-z][a-z0-9_.]*", *map(re.escape, _LABELS)])
+"""Names of settings, of several words: none of these is that of a host called `core` or `rx`."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +74,22 @@ class Words:
     def _pattern(self) -> re.Pattern:
         words = sorted(self.pseudonyms, key=len, reverse=True)
         alternatives = "|".join(map(re.escape, words)) or "(?!)"
-        return re.compile(rf"(?<![0-9A-Za-z])(?:{alternatives})(?![0-9A-Za-z])", re.IGNORECASE)
+        domains = "|".join(re.escape(word) for word in words if "." in word) or "(?!)"
+        one = rf"{domains}|(?P<setting>{_SETTINGS})|{alternatives}"
+        return re.compile(rf"(?<![0-9A-Za-z])(?:{one})(?![0-9A-Za-z])", re.IGNORECASE)
 
     def redacted(self, text: str) -> str:
         """The text with the pseudonym of each word.
 
-        A unit is not the name of a host: neither in ``1448 B`` nor at the end of ``mtu_B``.
+        A unit is not the name of a host, neither in ``1448 B`` nor at the end of ``mtu_B``, nor is
+        a word of a setting, such as ``net.core.rmem_max``.
         """
 
         def replacement(found: re.Match) -> str:
             is_unit = found[0] in UNITS and _BEFORE_UNIT.search(text, 0, found.start())
-            return found[0] if is_unit else self.pseudonyms[found[0].lower()]
+            if is_unit or found["setting"]:
+                return found[0]
+            return self.pseudonyms[found[0].lower()]
 
         return self._pattern.sub(replacement, text)
 

@@ -68,8 +68,15 @@ def test_names_of_further_senders_are_counted_before_a_report_is_published(tmp_p
         (("r", "s"), "r_s: 0.2 s, warmup_s: 1, from s", "H1_s: 0.2 s, warmup_s: 1, from H2"),
         (("ms", "us"), "rtt_ms: 10 of ms, rtt_us", "rtt_ms: 10 of H1, rtt_us"),
         (("mars", "venus"), "mars_venus, MARS-2", "H1_H2, H1-2"),
+        (
+            ("core", "tcp"),
+            "core net.core.rmem_max, net.ipv4.tcp_rmem",
+            "H1 net.core.rmem_max, net.ipv4.tcp_rmem",
+        ),
+        (("rx", "tx"), "rx-tx adaptive rx, tx-checksum tx", "H1-H2 adaptive rx, tx-checksum H2"),
+        (("net", "net.core.lan"), "net.core.lan is net", "H2 is H1"),
     ],
 )
-def test_units_are_no_names_of_hosts(hosts, text, redacted):
+def test_units_and_words_of_settings_are_not_names_of_hosts(hosts, text, redacted):
     words = Words(hosts, (), (), ())
     assert words.redacted(text).replace("host-", "H") == redacted
