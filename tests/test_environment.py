@@ -171,6 +171,15 @@ def test_every_file_that_the_readme_names_exists():
         assert (ROOT / name).exists()
 
 
+def test_every_source_file_that_a_page_or_a_comment_of_the_core_names_exists():
+    named = re.compile(r"(?<![\w/.-])(?:netlab|native|tests)/[\w/]+\.(?:py|c|h)\b")
+    files = [*tracked("*.md"), *tracked("*.rst"), *tracked("native/*.[ch]")]
+    for file in files:
+        if file.name != "CHANGELOG.md":
+            for name in named.findall(file.read_text("utf-8")):
+                assert (ROOT / name).is_file(), f"{file.relative_to(ROOT)}: {name}"
+
+
 def test_the_study_of_the_readme_is_a_study(tmp_path):
     from netlab.study import load
 

@@ -289,7 +289,7 @@ def of_jain(m: Measured) -> pd.DataFrame:
     """Jain's index of every cell of several streams, one row a cell and direction."""
     streams = counted_streams(m)
     of_runs = streams.groupby(["place", "run_id"], sort=False)["goodput_MBps"]
-    # scaled first, as :func:`jain` does
+    # scaled first, as :func:`netlab.measure.fairness.jain` does
     scaled = streams["goodput_MBps"] / of_runs.transform("max")
     sums = pd.DataFrame({"one": scaled, "square": scaled**2, "n": 1}).groupby(
         [streams["place"], streams["run_id"]], sort=False

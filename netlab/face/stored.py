@@ -94,10 +94,9 @@ class StoredResults:
         MB/s = 10^6 B/s, ``low_MBps`` and ``high_MBps`` are its interval over rounds. ``n_valid``
         counts the valid runs, ``n_flagged`` those left out. ``percent_of_bus`` and its interval are
         missing without a known bus. ``attrs["units"]`` has the unit of each column that has one.
-        ``bottleneck`` is what bound most of the runs, from
-        :mod:`netlab.analysis.conditions`. ``missing_because`` gives the reason for a cell without a
-        valid run; ``disturbed_MBps`` is the median of its runs that ended, ``disturbed`` their
-        flags.
+        ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.bottlenecks`.
+        ``missing_because`` gives the reason for a cell without a valid run; ``disturbed_MBps`` is
+        the median of its runs that ended, ``disturbed`` their flags.
 
         Examples
         --------

@@ -1,4 +1,7 @@
-"""Client of a long-lived process: request lines of words out, answer lines of JSON in."""
+"""Client of a long-lived process: request lines of words out, answer lines of JSON in.
+
+One thread sends an empty line to every process that ends without them.
+"""
 
 from __future__ import annotations
 

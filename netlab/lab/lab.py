@@ -33,6 +33,8 @@ from netlab.study import Study
 
 
 class Guard:
+    """The process that removes a lab if the process that made it dies."""
+
     def __init__(self, lab_id: str, token: str):
         owner = os.pidfd_open(os.getpid())
         try:

@@ -1,17 +1,14 @@
-"""GenSink's running report, as ``gen4`` and ``sink4`` print it: one stream, one line per second."""
+"""GenSink's running report, as ``gen4`` and ``sink4`` print it: one stream, one line per second.
+
+Amounts are MB = 10^6 B. A report does not say at which end it was written.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
 
-from netlab.outputs.records import (
-    Record,
-    Sample,
-    damaged,
-    expect,
-    one_flow,
-)
+from netlab.outputs.records import Record, Sample, damaged, expect, one_flow
 from netlab.outputs.rounded import NOTHING, NUMBER, Printed, PrintedRun, check_rate
 
 _LINE = re.compile(

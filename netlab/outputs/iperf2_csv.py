@@ -1,4 +1,7 @@
-"""iperf 2 ``-y C``: exact bytes, times of one decimal; only UDP's jitter says which end it is."""
+"""iperf 2 ``-y C``: exact bytes, times of one decimal; only UDP's jitter says which end it is.
+
+The stamp of a row is the time of its report, in whole seconds, and separates one run from the next.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from netlab.outputs.iperf_lines import Line, flow_of, wrong_sum
-from netlab.outputs.records import (
-    Record,
-    damaged,
-    datagrams_of,
-    expect,
-    unix_s,
-)
+from netlab.outputs.records import Record, damaged, datagrams_of, expect, unix_s
 from netlab.outputs.rounded import NUMBER, Printed, PrintedRun, check_rate
 
 _CSV = re.compile(

@@ -1,4 +1,8 @@
-"""nuttcp's lines, and those of its ancestor ttcp: brief, verbose and ``-fparse``."""
+"""nuttcp's lines, and those of its ancestor ttcp: brief, verbose and ``-fparse``.
+
+MB and KB are 2^20 and 2^10 bytes, Mbps is 10^6 bit/s. nuttcp's brief line and its intervals are
+the receiver's count, whichever end printed them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Key of the conditions of a run, and the place of every field of a study: in the key or not."""
+"""Key of the conditions of a run, and the place of every field of a study: in the key or not.
+
+Fields have their names in a study, `*` for all below. A field is in the key if a record that was
+made with another value of it may have another figure or another flag.
+"""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Knob(HostSetting, title="A knob"):
     Runs of blanks become one. MTU in bytes, queue length in packets, ring sizes in descriptors,
     ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``on`` or ``off`` for a
     switch; ``loaded`` or ``absent`` for the module of a congestion control; see
-    :mod:`netlab.tuning.knobs` for ``qdisc``, ``irq``, ``pci`` and ``governor``.
+    :mod:`netlab.tuning.forms` for ``qdisc``, ``irq``, ``pci`` and ``governor``.
     """
 
     value: Annotated[

@@ -12,7 +12,7 @@ _Static_assert(NL_CARD_NAME == ETH_GSTRING_LEN + 1, "a name has room for its ter
 /* Parts of names in Linux's drivers: rx_missed_errors, rx_out_of_buffer, tx_pause_ctrl_phy;
  * alloc_rx_buff_failed of e1000e, pkts rx OOB of vmxnet3, tx_timeouts of virtio_net,
  * pps_allowance_exceeded of ena, tx_no_space of hv_netvsc. What a counter means is decided later,
- * by the driver: netlab/measure/card_counters.py. */
+ * by the driver: netlab/measure/counter_meanings.py. */
 static const char *const loss_words[] = {
 	"drop",   "discard", "miss",  "err",	"fifo", "overrun", "overflow", "crc",
 	"no_buf", "nobuf",   "no_dma", "of_buffer", "pause", "xon", "xoff", "flow_control",
