@@ -79,7 +79,7 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
     for row, (label, cell) in enumerate(rows):
         values = draw(ax, cell, row, style, label)
         text = f"median {np.median(values):.4g} of {len(values)}" if len(values) else "no valid run"
-        words.append(f"{label}: {text}{burst_text(cell)}")
+        words.append(f"{label}: {text}{unsteady_text(cell)}")
     ax.set(xlabel="goodput, MB/s", xlim=(0, None))
     alt = f"{drawn_runs(runs)}, MB/s, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, repeats_caption(runs))
@@ -139,7 +139,7 @@ def repeats_caption(runs: pd.DataFrame) -> str:
     return f"{REPEATS_CAPTION} {BURST_CAPTION}" if any_burst else REPEATS_CAPTION
 
 
-def burst_text(runs: pd.DataFrame) -> str:
+def unsteady_text(runs: pd.DataFrame) -> str:
     after = _bursts(runs)["sustained_MBps"].dropna()
     then = f"; unsteady: {len(after)}, a burst, then {after.median():.4g}"
     return then if len(after) else ""

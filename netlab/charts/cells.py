@@ -62,10 +62,10 @@ def over_streams(
                     f"{label}: {with_streams(line['streams'], line[y]) or 'no valid cell'}"
                 )
         axis_bounds.stream_axis(ax, sorted(part["streams"].unique()))
-        finish(ax, part, y, study, title)
+        finish_axes(ax, part, y, study, title)
         line_labels.label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over streams, {group}"
-    return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
+    return describe(ax, f"{alt}. {'; '.join(words)}.", caption_of_lines(part, study))
 
 
 def with_streams(
@@ -75,7 +75,7 @@ def with_streams(
     return ", ".join(f"{text(v)} with {n}" for n, v in zip(streams, values, strict=True))
 
 
-def finish(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title: str) -> None:
+def finish_axes(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title: str) -> None:
     """Title, axis of `y`, and the bus if all cells have the same and the lines are near it."""
     ax.set(ylabel=axis_label(part, y, study), title=arrows(title))
     if part["bus_MBps"].nunique() == 1:
@@ -122,11 +122,11 @@ def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
     return f"{label}, {share if y == 'percent_of_bus' else 'MB/s'}"
 
 
-def caption(cells: pd.DataFrame, study: Study | None) -> str:
+def caption_of_lines(cells: pd.DataFrame, study: Study | None) -> str:
     """Meaning of the bars, and of a share where both directions are summed."""
     notes = printed.interval_notes(cells, study.confidence if study else 0.95, "bars")
-    return " ".join([*notes, *printed.cell_notes(cells, HOLLOW), *both_note(cells, study)])
+    return " ".join([*notes, *printed.cell_notes(cells, HOLLOW), *both_ways_note(cells, study)])
 
 
-def both_note(cells: pd.DataFrame, study: Study | None) -> list[str]:
+def both_ways_note(cells: pd.DataFrame, study: Study | None) -> list[str]:
     return [f"{printed.BOTH_WAYS.capitalize()}."] if printed.both_ways(cells, study) else []

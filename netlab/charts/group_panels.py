@@ -16,14 +16,14 @@ from netlab.charts import axis_bounds, line_labels, looks
 from netlab.charts.cell_rows import (
     COST_CAPTION,
     MOST_DOTS,
-    burst_text,
     draw_dots,
     draw_range,
     drawn_runs,
     repeats_caption,
+    unsteady_text,
     valid_runs,
 )
-from netlab.charts.cells import both_note, with_streams
+from netlab.charts.cells import both_ways_note, with_streams
 from netlab.charts.chart import Panels, describe
 from netlab.files import tables
 from netlab.study import Study
@@ -78,7 +78,7 @@ def ceiling(
         for name, row, others in zip(names, values, hollow, strict=True)
     )
     alt = f"Heat map of goodput in per cent of {bus} by streams, {group}. {words}."
-    return describe(ax, alt, " ".join([*both_note(part, study), *printed.cell_notes(part)]))
+    return describe(ax, alt, " ".join([*both_ways_note(part, study), *printed.cell_notes(part)]))
 
 
 @looks.theme()
@@ -104,7 +104,7 @@ def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
         ax.set_xticks(range(len(streams)), [str(n) for n in streams])
         ax.set(xlabel="streams", title=label)
         words.append(f"{label}: {valid_runs(of_tuning).sum()} valid runs of {len(of_tuning)}")
-        words[-1] += burst_text(of_tuning)
+        words[-1] += unsteady_text(of_tuning)
     axes[0][0].set(ylabel="goodput, MB/s", ylim=(0, None))
     legend: dict[str, Any] = {}
     for ax in axes[0]:

@@ -10,7 +10,14 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import any_factors, cell_texts, printed
 from netlab.charts import axis_bounds, line_labels, looks
-from netlab.charts.cells import QUANTITIES, SIZE_IN, axis_label, caption, cell_line, finish
+from netlab.charts.cells import (
+    QUANTITIES,
+    SIZE_IN,
+    axis_label,
+    caption_of_lines,
+    cell_line,
+    finish_axes,
+)
 from netlab.charts.chart import describe
 from netlab.errors import require
 from netlab.study import Study
@@ -58,7 +65,7 @@ def over_factor(
                 ax.tick_params(axis="x", rotation=45)
         ax.set_xlabel(any_factors.unit_of(x))
         title = any_factors.at_text(at, labels)
-        finish(ax, part, y, study, title)
+        finish_axes(ax, part, y, study, title)
         if hue:
             line_labels.label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over {any_factors.unit_of(x)}"
@@ -66,4 +73,4 @@ def over_factor(
         alt += f", a line for each {any_factors.unit_of(hue)}"
     if title:
         alt += f", at {title}"
-    return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
+    return describe(ax, f"{alt}. {'; '.join(words)}.", caption_of_lines(part, study))

@@ -132,10 +132,10 @@ def conditions_of(
         for visit in rounds(study)[0]
         if visit.outer == outer and visit.link in facts
     }
-    return combined(study, found, before, Measurer.this())
+    return combined_conditions(study, found, before, Measurer.this())
 
 
-def combined(
+def combined_conditions(
     study: Study, found: Mapping[str, BlockConditions], before: Conditions, measurer: Measurer
 ) -> Conditions:
     # with those of blocks that the study lacks now, since it may have them again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from netlab.errors import NetlabError
-from netlab.experiment.conditions import Measurer, block_context, combined
+from netlab.experiment.conditions import Measurer, block_context, combined_conditions
 from netlab.files.recorded_facts import provenance_of
 from netlab.results import campaign_files
 from netlab.results.campaign_files import Conditions
@@ -54,7 +54,7 @@ def rebuilt(directory: Path, campaign: str, before: Conditions) -> Conditions:
                 made["rule"],
             )
             found[visit.block_id] = block_context(study, visit, made["hosts"], made, measurer)
-    conditions = combined(study, found, before, measurer)
+    conditions = combined_conditions(study, found, before, measurer)
     of_cells = stored.groupby(stored.index.str.rpartition("@").get_level_values(0)).first()
     keys = {**conditions.keys, **{c: k for c, k in of_cells.items() if c in conditions.keys}}
     trials = {key: dict(runs) for key, runs in conditions.trials.items()}

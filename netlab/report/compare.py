@@ -11,16 +11,7 @@ import pandas as pd
 from netlab.analysis.any_factors import text_of
 from netlab.analysis.cell_texts import number
 from netlab.analysis.cells import valid
-from netlab.analysis.compare import (
-    BASE,
-    FASTER,
-    FIGURES,
-    MORE,
-    SAME,
-    SLOWER,
-    VERDICTS,
-    Compared,
-)
+from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SAME, SLOWER, VERDICTS, Compared
 from netlab.analysis.effects import Ratio
 from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.other_differences import ABSENT, SHOWN
@@ -35,7 +26,6 @@ HEADS = {
     "buffer_B": "buffer, B",
     "receive_buffer_B": "receive buffer, B",
 }
-NO_DIFFERENCE_OF_ALL = "Of all recorded conditions only the goodput differs from the reference's."
 NO_DIFFERENCE = "Of all recorded conditions only the goodput differs between the two sides."
 
 
@@ -178,7 +168,7 @@ def in_words(frame: pd.DataFrame) -> pd.DataFrame:
 def cells(c: SidesCompared) -> Table:
     """Every cell, by verdict and size of the effect."""
     frame, keys = c.compared.frame, c.compared.keys
-    shown = in_words(frame[naming(frame, keys)])
+    shown = in_words(frame[naming_columns(frame, keys)])
     between = " between campaigns" if c.compared.between else ""
     return every_cell(shown, frame, "Cell by cell", method(c).text, between)
 
@@ -186,13 +176,15 @@ def cells(c: SidesCompared) -> Table:
 OF_A_GROUP = ("path", "sender", "direction")
 
 
-def naming(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+def naming_columns(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
     """Columns that tell the cells apart, without those that the name of the group gives."""
     several = [key for key in keys if frame[key].nunique(dropna=False) > 1]
-    return [key for key in several if key not in of_group(frame, several)] or list(keys[:1])
+    return [key for key in several if key not in columns_of_a_group(frame, several)] or list(
+        keys[:1]
+    )
 
 
-def of_group(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+def columns_of_a_group(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
     """Columns with one level in each group."""
     if "group" not in keys or frame["group"].nunique(dropna=False) < 2:
         return []
@@ -223,7 +215,7 @@ def every_cell(
 def only(c: SidesCompared) -> Table | Sentence:
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
     alone = c.compared.only
-    shown = in_words(alone.drop(columns=of_group(alone, c.compared.keys)))
+    shown = in_words(alone.drop(columns=columns_of_a_group(alone, c.compared.keys)))
     return table_or(
         "Both sides have every cell.", shown, "Cells of one side only", heads, data=alone
     )

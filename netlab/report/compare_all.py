@@ -8,28 +8,25 @@ from dataclasses import replace
 import pandas as pd
 
 from netlab.analysis.cell_texts import MISSING
-from netlab.analysis.compare import (
-    FIGURES,
-    VERDICTS,
-    side_name,
-)
+from netlab.analysis.compare import FIGURES, VERDICTS, side_name
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import counted
 from netlab.files.tables import Sentence, Table, table_or
 from netlab.report.compare import (
     HEADS,
-    NO_DIFFERENCE_OF_ALL,
     as_frame,
     as_json,
+    columns_of_a_group,
     effect,
     every_cell,
     in_words,
-    naming,
-    of_group,
+    naming_columns,
     shift_sentence,
     sides,
 )
 from netlab.report.tables import Tables
+
+NO_DIFFERENCE_OF_ALL = "Of all recorded conditions only the goodput differs from the reference's."
 
 
 def letters(every: Sequence[SidesCompared]) -> list[str]:
@@ -95,7 +92,7 @@ def cells_of_all(every: Sequence[SidesCompared]) -> Table:
         for name, one in zip(letters(every), every, strict=True)
     )
     frame = pd.concat(frames, ignore_index=True)
-    several = naming(frame, keys)
+    several = naming_columns(frame, keys)
     frame = frame.sort_values([*several, "side"], ignore_index=True, key=_sortable)
     shown = in_words(frame[[*several, "side"]])
     between = " between campaigns" if every[0].compared.between else ""
@@ -128,7 +125,7 @@ def only_of_all(every: Sequence[SidesCompared]) -> Table | Sentence:
         ignore_index=True,
     )
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
-    shown = in_words(frame.drop(columns=of_group(frame, list(frame))))
+    shown = in_words(frame.drop(columns=columns_of_a_group(frame, list(frame))))
     caption = "Cells of one side only"
     return table_or("All sides have every cell.", shown, caption, heads, data=frame)
 

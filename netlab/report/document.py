@@ -26,7 +26,7 @@ from netlab.report.export import FIGURES
 from netlab.report.front import front
 from netlab.report.how_to_read import METHOD
 from netlab.report.page import TITLES, UNCREDITED, Credit
-from netlab.report.rasteriser import NO_PDF, compiler
+from netlab.report.rasteriser import NO_PDF, typst_compiler
 from netlab.report.templating import TEMPLATES
 from netlab.units import arrows
 from netlab.version import RELEASE
@@ -109,7 +109,7 @@ def _typeset(text: str, site: Path, timestamp: int) -> bytes:
     source = site / DOCUMENT_SOURCE
     source.write_text(text, encoding="utf-8")
     try:
-        made = compiler(str(site)).compile(
+        made = typst_compiler(str(site)).compile(
             input=str(source), format="pdf", pdf_standards=[STANDARD], timestamp=timestamp
         )
     finally:

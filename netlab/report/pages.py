@@ -13,15 +13,10 @@ from netlab.report import card_tables, provenance_tables, tables
 from netlab.report.explore import has_factors
 from netlab.report.explore import stack as factor_tables
 from netlab.report.how_to_read import method_page, reading_page
-from netlab.report.page import (
-    Page,
-    Section,
-    folded,
-    page,
-)
+from netlab.report.page import Page, Section, folded, page
 from netlab.report.run_pages import addresses
 from netlab.report.templating import as_html
-from netlab.report.view_pages import groups, listed, view_pages
+from netlab.report.view_pages import group_sections, on_a_page, view_pages
 
 PRINTED_NOTE = (
     "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."
@@ -46,7 +41,7 @@ def _tables(m: Measured) -> Page:
         note, sections = FACTORS_NOTE, [Section("Factors", factor_tables(m))]
     else:
         note = PRINTED_NOTE
-        sections = groups(m, lambda g: tables.of_group(m, g, "both", links=addresses(m, g)))
+        sections = group_sections(m, lambda g: tables.of_group(m, g, "both", links=addresses(m, g)))
     lead = Section("In short", Markup("<p>{}</p>").format(note) + as_html(tables.summary(m)))
     missing = folded("Flagged and empty cells", n_missing, tables.missing(m))
     return page(
@@ -60,7 +55,7 @@ def _tables(m: Measured) -> Page:
 
 def _precision(m: Measured) -> Page:
     cells = folded("Cells and how precise they are", len(less_precise(m)), tables.precision(m))
-    runs = folded("Flagged runs", len(flagged(m.runs)), listed(tables.flagged(m)))
+    runs = folded("Flagged runs", len(flagged(m.runs)), on_a_page(tables.flagged(m)))
     return page(
         "precision",
         Section("Precision", cells),

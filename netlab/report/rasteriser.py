@@ -22,7 +22,7 @@ PIXELS_PER_INCH = 144
 SOURCE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg")\n'
 
 
-def compiler(root: str) -> typst.Compiler:
+def typst_compiler(root: str) -> typst.Compiler:
     return typst.Compiler(root=root, font_paths=[str(font_folder())], ignore_system_fonts=True)
 
 
@@ -34,7 +34,7 @@ class Rasteriser:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._source = Path(folder) / "figure.typ"
         self._source.write_text(SOURCE, encoding="utf-8")
-        self.compiler = compiler(folder)
+        self.compiler = typst_compiler(folder)
 
     def png(self, svg: str) -> bytes:
         """A figure as PNG; empty if it cannot be rendered."""

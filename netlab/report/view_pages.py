@@ -46,13 +46,7 @@ from netlab.report.cache import DESIGN
 from netlab.report.explore import has_factors
 from netlab.report.front import panel
 from netlab.report.notebook_answer import trade_offs
-from netlab.report.page import (
-    MOST_LISTED,
-    Page,
-    Section,
-    folded,
-    page,
-)
+from netlab.report.page import MOST_LISTED, Page, Section, folded, page
 from netlab.report.templating import Shown, as_html
 from netlab.study.schedule import slug
 from netlab.units import arrows
@@ -64,16 +58,18 @@ def view_pages(m: Measured) -> list[Page]:
     plain = not has_factors(m)
     made = []
     if plain and own_report(m) is None:
-        made.append(page("streams", *groups(m, lambda g: panel(m, g))))
+        made.append(page("streams", *group_sections(m, lambda g: panel(m, g))))
     known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"]
     if plain and len(known):
         made.append(_ceiling(m, known))
-    made.append(page("bottlenecks", *groups(m, lambda g: tables.of_group(m, g, "bottleneck"))))
+    made.append(
+        page("bottlenecks", *group_sections(m, lambda g: tables.of_group(m, g, "bottleneck")))
+    )
     made += [*_shares(m), *_latency(m), *_datagrams(m), *_effects(m)]
     return [*made, _repeats(m), *_cost(m), *_trend(m)]
 
 
-def groups(
+def group_sections(
     m: Measured, draw: Callable[[str], Markup | Shown], known: Iterable[str] | None = None
 ) -> list[Section]:
     """A section a group; only of those that are known, where some are given."""
@@ -102,7 +98,7 @@ def _ceiling(m: Measured, known: pd.Series) -> Page:
     def draw(group: str) -> Chart:
         return chart_of(group_panels.ceiling, of_one(m.cells, group), group, study=m.study)
 
-    sections = groups(m, draw, known)
+    sections = group_sections(m, draw, known)
     table = ceilings_table(m.runs, m.cells)
     if table is not None:
         sections.append(Section("Ceilings and their sources", table, name="sources"))
@@ -155,10 +151,10 @@ def _shares(m: Measured) -> list[Page]:
     return [
         page(
             "shares",
-            *groups(m, drawn.__getitem__, drawn),
+            *group_sections(m, drawn.__getitem__, drawn),
             *stacks,
             Section("Jain's index", shares.jain(m)),
-            Section("Every stream", folded("Streams", len(of_each_stream(m)), listed(each))),
+            Section("Every stream", folded("Streams", len(of_each_stream(m)), on_a_page(each))),
         )
     ]
 
@@ -168,7 +164,7 @@ def _latency(m: Measured) -> list[Page]:
     sections = []
     if drawn:
         sections = [
-            *groups(m, drawn.__getitem__, drawn),
+            *group_sections(m, drawn.__getitem__, drawn),
             Section("Goodput against latency", trade_offs(m)),
             Section("Every cell", tables.latency(m)),
             Section("All probes", tables.latency_percentiles(m)),
@@ -182,7 +178,7 @@ def _latency(m: Measured) -> list[Page]:
 def _datagrams(m: Measured) -> list[Page]:
     drawn = charts_of(DATAGRAMS, m)
     table = Section("Every cell", tables.datagrams(m))
-    return [page("datagrams", *groups(m, drawn.__getitem__, drawn), table)] if drawn else []
+    return [page("datagrams", *group_sections(m, drawn.__getitem__, drawn), table)] if drawn else []
 
 
 def _effects(m: Measured) -> list[Page]:
@@ -206,7 +202,7 @@ def _repeats(m: Measured) -> Page:
 
         return _drawn(m, runs, group, cell_rows.repeats, plain)
 
-    return page("repeats", *groups(m, drawn, runs["group"]))
+    return page("repeats", *group_sections(m, drawn, runs["group"]))
 
 
 def _cost(m: Measured) -> list[Page]:
@@ -227,7 +223,7 @@ def _cost(m: Measured) -> list[Page]:
 
         return note + _drawn(m, frame, group, cell_rows.cost, plain)
 
-    return [page("cost", *groups(m, drawn, frame["group"]))]
+    return [page("cost", *group_sections(m, drawn, frame["group"]))]
 
 
 def _trend(m: Measured) -> list[Page]:
@@ -252,7 +248,7 @@ def trended(frame: pd.DataFrame, title: str) -> tuple[Section, Section]:
     return Section("Level", chart_of(study_charts.trend, frame)), Section(title, table)
 
 
-def listed(table: Table | Sentence) -> Table | Sentence:
+def on_a_page(table: Table | Sentence) -> Table | Sentence:
     """A table as long as a page shows it."""
     if isinstance(table, Sentence):
         return table

@@ -6,10 +6,7 @@ import ipaddress
 import re
 from typing import Literal, Self
 
-from pydantic import (
-    field_validator,
-    model_validator,
-)
+from pydantic import field_validator, model_validator
 
 from netlab.files.model_mistakes import pattern
 from netlab.study.base import InterfaceName, Megabytes, Model, Name, Sparse
@@ -124,7 +121,3 @@ class End(Sparse, title="`paths.NAME.ends`"):
             if address.is_unspecified or address.is_multicast or value == "255.255.255.255":
                 raise ValueError("is not an address of a single host")
         return value
-
-
-MOST_ALSO = 7
-"""Further senders: flows of a group have at most eight entries."""

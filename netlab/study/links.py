@@ -9,20 +9,17 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from netlab.study.base import Listed, Megabytes, Model, Sparse, is_default
-from netlab.study.hosts import MOST_ALSO, End
+from netlab.study.hosts import End
 from netlab.study.rate_trace import RateTrace
 from netlab.tuning.knobs import key
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MOST_QUEUES = 256
+MOST_ALSO = 7
+"""Further senders: flows of a group have at most eight entries."""
 Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
 RoundTrip = Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)]
 Jitter = Annotated[float, Field(ge=0, le=2000, allow_inf_nan=False)]
