@@ -170,6 +170,22 @@ def test_an_import_in_a_function_says_what_it_defers():
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_name_that_a_module_hands_on_is_taken_from_it():
+    """``import X as X`` says so; where nobody takes it, it is left from code that moved."""
+    from_imports = [
+        (path, node)
+        for path in PACKAGE
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom)
+    ]
+    taken = {(node.module, name.name) for _, node in from_imports for name in node.names}
+    for path, node in from_imports:
+        own = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if path.name != "__init__.py":
+            handed = {(own, name.name) for name in node.names if name.asname == name.name}
+            assert handed <= taken, (own, handed - taken)
+
+
 def test_the_core_imports_no_wing():
     """Imports in functions and for types count, too, but for the types of netlab's own names."""
     found = {

@@ -9,9 +9,7 @@ import pandas as pd
 
 from netlab.files.bounded_json import parse_json
 from netlab.files.recorded_facts import provenance_of
-from netlab.measure.bottleneck import (
-    ENDS,
-)
+from netlab.measure.bottleneck import ENDS
 from netlab.measure.counter_meanings import meaning
 
 COUNTERS = ("end", "counter", "runs", "median", "worst", "meaning")

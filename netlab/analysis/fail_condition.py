@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from netlab.analysis.compare import (
-    CANNOT_TELL,
-    FASTER,
-    NO_INTERVAL,
-    SAME,
-    SLOWER,
-    Compared,
-)
+from netlab.analysis.compare import CANNOT_TELL, FASTER, NO_INTERVAL, SAME, SLOWER, Compared
 from netlab.errors import check
 
 NOT_SAME, MISSING = f"not {SAME}", "missing"

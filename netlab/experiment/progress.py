@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-if TYPE_CHECKING:
-    from netlab.experiment.adaptive import Look
-
 from netlab.experiment.display import Display, LinesDisplay
 from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, Tally
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.results.flags import Flag, remedy_of, split_flags
 from netlab.study.durations import VISIT_S
 from netlab.study.schedule import Visit
+
+if TYPE_CHECKING:
+    from netlab.experiment.adaptive import Look
 
 
 def choose() -> Display:

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, overload
 
 import pandas as pd
 
-from netlab.analysis.compare import SAME_WITHIN_PERCENT
+from netlab.analysis.compare import SAME_WITHIN_PERCENT, Compared
 from netlab.analysis.sides import SidesCompared as Sides
 from netlab.analysis.sides import comparison, comparisons
 from netlab.errors import check
 from netlab.face.example_results import own_or_example, source
 from netlab.face.notebook import View, made_by
 from netlab.face.stored import StoredResults
-from netlab.files.tables import Table
+from netlab.files.tables import Sentence, Table
 from netlab.report import compare as tables
 from netlab.report import compare_all
 
 if TYPE_CHECKING:
-    from netlab.analysis.compare import Compared
     from netlab.charts.chart import Gallery
     from netlab.charts.forest import Axes
-    from netlab.report.tables import Sentence
 
 
 @overload

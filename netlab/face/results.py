@@ -13,10 +13,11 @@ from netlab.analysis import any_factors
 from netlab.analysis.cell_texts import GoodputColumn, Quantity
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.errors import check, require
+from netlab.face.compared import Comparison, compare
 from netlab.face.notebook import Site
 from netlab.face.stored import Concatenated, StoredResults
 from netlab.files import paths
-from netlab.files.tables import Table
+from netlab.files.tables import Sentence, Table
 from netlab.report.tables import Tables, groups, summary
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from netlab.report.explore import Explorer
     from netlab.report.gate import Banner
     from netlab.report.notebook_answer import Answer
-    from netlab.report.tables import Sentence, Tables
-from netlab.face.compared import Comparison, compare
 
 
 def concat(results: Mapping[str, Results | str | Path]) -> Concatenated:

@@ -24,7 +24,6 @@ from netlab.study.frozen import short_text
 
 if TYPE_CHECKING:
     from netlab.face.block import MeasuredBlock
-    from netlab.face.changes import Changes
     from netlab.face.results import Results
 
 

@@ -6,9 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from netlab.files.run_results import (
-    EndResult,
-)
+from netlab.files.run_results import EndResult
 from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.ledger import Place
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netlab.files.run_results import (
-    Cpu,
-    ProcessorTime,
-)
+from netlab.files.run_results import Cpu, ProcessorTime
 from netlab.measure.exchange import MeterPart, RunOutcome, meter_of
 
 BUSY_SHARE = 0.8

@@ -5,11 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from netlab.files.run_results import (
-    HostClock,
-    InterfaceCounts,
-    Meter,
-)
+from netlab.files.run_results import HostClock, InterfaceCounts, Meter
 from netlab.measure.cross import cross_fault
 from netlab.measure.emulator_report import Emulated
 from netlab.measure.exchange import METERS, RunOutcome, meter_of

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import printable
-from netlab.files.run_results import (
-    Others,
-)
+from netlab.files.run_results import Others
 from netlab.measure.emulator_report import Emulated
 from netlab.measure.exchange import RunOutcome, meter_of
 from netlab.measure.shared_machines import controller_processes

@@ -11,12 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from netlab.files.run_results import (
-    EndResult,
-    InterfaceCounts,
-    ProbeWay,
-    SentProbes,
-)
+from netlab.files.run_results import EndResult, InterfaceCounts, ProbeWay, SentProbes
 from netlab.measure.exchange import Direction, RunOutcome, meter_of, tcp_of
 from netlab.measure.ledger import crossed, segment_B
 from netlab.units import ETHERNET_HEADER_B

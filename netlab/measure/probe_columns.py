@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from netlab.files.run_results import (
-    PhaseName,
-    ProbeWay,
-    SentEnd,
-    SentProbes,
-)
-from netlab.measure.exchange import (
-    Direction,
-)
+from netlab.files.run_results import PhaseName, ProbeWay, SentEnd, SentProbes
+from netlab.measure.exchange import Direction
 from netlab.results import histogram
 
 MINUTE_US = 60e6

@@ -28,14 +28,7 @@ from netlab.measure.card_counts import card_columns
 from netlab.measure.cpu_frequency import throttling
 from netlab.measure.cross import cross_columns, cross_frames_MBps
 from netlab.measure.emulator_report import Emulated
-from netlab.measure.exchange import (
-    TRACED,
-    Direction,
-    RunOutcome,
-    meter_of,
-    tcp_of,
-    window_of,
-)
+from netlab.measure.exchange import TRACED, Direction, RunOutcome, meter_of, tcp_of, window_of
 from netlab.measure.fairness import stream_columns
 from netlab.measure.ledger import Ledger
 from netlab.measure.others_cpu import TICK_US, foreign_load

@@ -12,11 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netlab.errors import RunError
-from netlab.files.run_results import (
-    EndResult,
-    ReadEnd,
-    SentEnd,
-)
+from netlab.files.run_results import EndResult, ReadEnd, SentEnd
 
 
 @dataclass(frozen=True)

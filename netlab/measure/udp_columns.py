@@ -7,11 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from netlab.measure.exchange import (
-    Direction,
-    datagrams,
-    datagrams_of,
-)
+from netlab.measure.exchange import Direction, datagrams, datagrams_of
 
 SKIPPED_SHARE = 0.01
 """Least share of the datagrams due that a sender did not send, for a note."""

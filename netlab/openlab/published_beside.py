@@ -23,13 +23,7 @@ from netlab.analysis.mean_ratios import without_rounds
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.shares import bounded_interval
 from netlab.analysis.shares import of_runs as shares_of_runs
-from netlab.openlab.then_and_now import (
-    Pair,
-    effect_over_cases,
-    geometric_mean,
-    side,
-    size_verdict,
-)
+from netlab.openlab.then_and_now import Pair, effect_over_cases, geometric_mean, side, size_verdict
 from netlab.study.factors import level_text, levels_text
 from netlab.study.published import SHARE, Published, PublishedStep, quantity_name
 from netlab.units import listed

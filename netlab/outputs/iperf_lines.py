@@ -5,13 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from netlab.outputs.records import (
-    Datagrams,
-    Flow,
-    Sample,
-    datagrams_of,
-    expect,
-)
+from netlab.outputs.records import Datagrams, Flow, Sample, datagrams_of, expect
 from netlab.outputs.rounded import BINARY, DECIMAL, NOTHING, NUMBER, Printed, check_rate
 
 _DATAGRAMS = re.compile(

@@ -10,14 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from netlab.errors import BadInput
-from netlab.outputs.records import (
-    MAX_COUNT,
-    MAX_UNIX_S,
-    Record,
-    damaged,
-    expect,
-    one_flow,
-)
+from netlab.outputs.records import MAX_COUNT, MAX_UNIX_S, Record, damaged, expect, one_flow
 from netlab.outputs.rounded import NOTHING, NUMBER, Printed, check_rate
 
 _PHRASES = {

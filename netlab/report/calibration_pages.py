@@ -13,13 +13,7 @@ from netlab.analysis.measured import Measured
 from netlab.charts import calibration
 from netlab.files.tables import Sentence, Table
 from netlab.report.active_cache import chart_of
-from netlab.report.page import (
-    PAGES,
-    Page,
-    Section,
-    folded,
-    page,
-)
+from netlab.report.page import PAGES, Page, Section, folded, page
 from netlab.report.templating import as_html
 
 PARTS = {stored_calibrations.RATES: "Known rates", stored_calibrations.EMULATOR: "Path emulator"}

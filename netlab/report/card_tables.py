@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.analysis import (
-    card_counters,
-    cell_texts,
-)
+from netlab.analysis import card_counters, cell_texts
 from netlab.analysis.measured import Measured
 from netlab.files.tables import Sentence, Table, table_or
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from netlab.analysis import (
-    fact_words,
-)
+from netlab.analysis import fact_words
 from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import Measured
 from netlab.files.tables import Table, table_or

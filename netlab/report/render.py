@@ -14,15 +14,15 @@ from markupsafe import Markup
 from netlab.files.bounded_json import parse_json
 from netlab.files.writing import json_text
 from netlab.report.active_cache import active
+from netlab.report.allowed_html import sanitized
 from netlab.report.page import Page, free
+from netlab.report.plain_notebook import plain_text
 from netlab.report.templating import TEMPLATES, anchor
 
 if TYPE_CHECKING:  # over half a second, for pages that are made anew
     from nbconvert import HTMLExporter
 
     from netlab.notebooks.format import nbformat
-from netlab.report.allowed_html import sanitized
-from netlab.report.plain_notebook import plain_text
 
 DISPLAY_PRIORITY = [
     *("text/html", "image/svg+xml", "image/png", "image/jpeg"),

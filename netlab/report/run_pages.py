@@ -11,9 +11,7 @@ from markupsafe import Markup
 
 from netlab.analysis import cell_texts, printed
 from netlab.analysis.batches import timelines
-from netlab.analysis.cells import (
-    CELL_KEYS,
-)
+from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.trust import counted
 from netlab.charts.live import sparkline
@@ -22,14 +20,7 @@ from netlab.files.tables import Table, csv_of
 from netlab.files.writing import json_text
 from netlab.report import flags
 from netlab.report.downloads import FOLDER as DOWNLOADS
-from netlab.report.page import (
-    MOST_RUNS,
-    Page,
-    Section,
-    page_name,
-    page_of,
-    plain_table,
-)
+from netlab.report.page import MOST_RUNS, Page, Section, page_name, page_of, plain_table
 from netlab.study.schedule import slug
 from netlab.units import arrows
 

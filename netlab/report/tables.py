@@ -10,13 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.analysis import (
-    any_factors,
-    cell_texts,
-    conditions,
-    order_effects,
-    printed,
-)
+from netlab.analysis import any_factors, cell_texts, conditions, order_effects, printed
 from netlab.analysis import findings as statements
 from netlab.analysis.answers import OF_A_CASE, step_effects
 from netlab.analysis.cell_texts import CellText

@@ -10,16 +10,14 @@ from netlab.files.bounded_json import parse_json
 from netlab.files.yaml_file import validated
 from netlab.study.base import MAX_ROUNDS
 from netlab.study.design import Study
-from netlab.study.factors import (
-    crossed,
-)
+from netlab.study.factors import crossed
+from netlab.study.file import load_stored
+from netlab.study.frozen import freeze
 from netlab.study.stacks import KERNEL, LINUX
 from netlab.tuning.profiles import AS_FOUND
 
 if TYPE_CHECKING:
     import pandas as pd
-from netlab.study.file import load_stored
-from netlab.study.frozen import freeze
 
 DESCRIPTION = (
     "Imported runs of other tools. Addresses and interfaces of the hosts, and what a tuning set, "

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-)
+from pydantic import BeforeValidator, Field
 
-from netlab.files.paths import QUICK as QUICK
 from netlab.study.base import Sparse
 from netlab.study.precision import DurationText, duration_s
 from netlab.tuning.knobs import key

@@ -6,13 +6,8 @@ import math
 import re
 from typing import Annotated, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_validator
 
-from netlab.files.paths import QUICK as QUICK
 from netlab.study.base import MAX_ROUNDS, Model
 from netlab.tuning.knobs import key
 

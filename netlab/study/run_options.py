@@ -8,11 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.files.model_mistakes import pattern
-from netlab.study.base import (
-    Megabytes,
-    Model,
-    Sparse,
-)
+from netlab.study.base import Megabytes, Model, Sparse
 from netlab.tuning.knobs import key
 
 Engine = Literal["auto", "blocking", "epoll", "plain"]

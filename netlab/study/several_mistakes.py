@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from netlab.files.paths import QUICK as QUICK
-
 
 class SeveralMistakes(ValueError):
     """Mistakes of one model, which pydantic takes for one."""

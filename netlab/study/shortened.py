@@ -6,9 +6,7 @@ from netlab.errors import BadInput
 from netlab.study import flows
 from netlab.study.base import MAX_NAME, QUICK
 from netlab.study.design import Study
-from netlab.study.factors import (
-    link_name,
-)
+from netlab.study.factors import link_name
 from netlab.study.groups import Group, Timing
 
 SHORT_ROUNDS = 3

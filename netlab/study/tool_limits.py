@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netlab import wings
-from netlab.study.base import (
-    is_default,
-)
+from netlab.study.base import is_default
 from netlab.study.factors import OF_GROUP, Factors, Levels
 from netlab.study.groups import FILL_PACKET, UDP, Group, sends_datagrams
 from netlab.study.run_options import Udp

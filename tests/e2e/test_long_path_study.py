@@ -13,13 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from e2e.long_path_store import (
-    LOSS_S,
-    QUEUE_B,
-    SETTINGS,
-    content,
-    store,
-)
+from e2e.long_path_store import LOSS_S, QUEUE_B, SETTINGS, content, store
 
 from netlab.experiment.request import VisitRequest
 from netlab.experiment.visit import run_visit

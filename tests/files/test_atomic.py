@@ -8,11 +8,7 @@ import sys
 
 import pytest
 
-from netlab.files.writing import (
-    replaced,
-    write_json,
-    write_text,
-)
+from netlab.files.writing import replaced, write_json, write_text
 
 TOO_LARGE = """
 import resource, sys

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from imports.samples import (
-    RECORDED,
-)
+from imports.samples import RECORDED
 
 from netlab.errors import BadInput
 from netlab.imports.formats import parse

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 from imports.read_formats import one, refused_for
-from imports.samples import (
-    flent,
-)
+from imports.samples import flent
 
 
 @pytest.mark.parametrize("version", [2, 3])

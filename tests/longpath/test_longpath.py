@@ -16,10 +16,7 @@ from netlab.analysis.shares import stack_of_stream
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE
 from netlab.longpath.analysis import single_changes
 from netlab.longpath.recovery import beside_law, law_growth, recoveries, recovery
-from netlab.longpath.series import (
-    batched_interval,
-    carried,
-)
+from netlab.longpath.series import batched_interval, carried
 from netlab.longpath.slow_start import after_slow_start, slow_start
 
 RTT_S = 0.183

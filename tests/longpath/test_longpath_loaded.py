@@ -11,12 +11,7 @@ from netlab.analysis.measured import load_measured
 from netlab.analysis.own_report import own_report
 from netlab.errors import NetlabError
 from netlab.longpath.analysis import samples_of
-from netlab.longpath.series import (
-    MOST_POINTS,
-    QUANTITIES,
-    seconds_mean,
-    thinned,
-)
+from netlab.longpath.series import MOST_POINTS, QUANTITIES, seconds_mean, thinned
 
 
 def test_the_parts_have_the_studys_runs_in_its_order(lp):

@@ -1,15 +1,7 @@
 """A run is flagged for what is wrong with it, and only for that."""
 
 import pytest
-from measure.flagged_runs import (
-    BUSY,
-    FINE,
-    LATE,
-    MISSING,
-    TIMING,
-    intervals,
-    outcome,
-)
+from measure.flagged_runs import BUSY, FINE, LATE, MISSING, TIMING, intervals, outcome
 from measure.scripted import result
 
 from netlab.measure.fairness import STALL_S

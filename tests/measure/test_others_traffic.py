@@ -3,12 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.flagged_runs import (
-    MSS_B,
-    MTU_B,
-    foreign_traffic_run,
-    interface,
-)
+from measure.flagged_runs import MSS_B, MTU_B, foreign_traffic_run, interface
 from measure.scripted import HEADERS_B
 
 from netlab.measure.exchange import RunOutcome

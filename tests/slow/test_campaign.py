@@ -5,11 +5,7 @@ from __future__ import annotations
 import synthetic
 
 from netlab.cli.measuring import _notes, summary
-from netlab.experiment.campaign import (
-    CampaignOutcome,
-    empty_cells,
-    first_reason,
-)
+from netlab.experiment.campaign import CampaignOutcome, empty_cells, first_reason
 from netlab.study.schedule import rounds
 
 

@@ -11,11 +11,7 @@ from refusals import refused
 
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, PathLost
-from netlab.experiment.campaign import (
-    NotebookRounds,
-    Rounds,
-    run_study,
-)
+from netlab.experiment.campaign import NotebookRounds, Rounds, run_study
 from netlab.experiment.campaign_record import open_record, open_visit
 from netlab.experiment.conditions import context_of
 from netlab.experiment.watcher import Watcher

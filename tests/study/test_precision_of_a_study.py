@@ -11,9 +11,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load
 from netlab.study.precision import Precision, duration_s
-from netlab.study.schedule import (
-    rounds,
-)
+from netlab.study.schedule import rounds
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from netlab.charts.chart import show
 from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.search.screen.page import chart, least_yaml, tables, to_text
-from netlab.search.screen.record import read_screen, screen_files
+from netlab.search.screen.record import ScreenRecord, read_screen, screen_files
 from netlab.search.screen.request import ScreenRequest
 from netlab.search.screen.run import screen
 from netlab.search.screen.written import write_files, write_least
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from netlab.analysis.measured import Measured
     from netlab.charts.forest import Axes
     from netlab.face.study import Study
-    from netlab.search.screen.record import ScreenRecord
 
 
 class Screening:

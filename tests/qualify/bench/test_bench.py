@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netlab.qualify.bench import (
-    QUICK,
-    VARIANTS,
-    Matrix,
-    Variant,
-    heats_study,
-    rounds_study,
-)
+from netlab.qualify.bench import QUICK, VARIANTS, Matrix, Variant, heats_study, rounds_study
 from netlab.study.durations import run_s
 from netlab.study.schedule import visits
 from netlab.units import MIB

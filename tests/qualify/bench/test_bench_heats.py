@@ -5,9 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from netlab.qualify.bench import (
-    choose,
-)
+from netlab.qualify.bench import choose
 
 KEY = ("best", "on", 1500, 4)
 

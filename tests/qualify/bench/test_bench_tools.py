@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from netlab.errors import BadInput, NetlabError
-from netlab.qualify.bench import (
-    directory_of,
-    find_tools,
-)
+from netlab.qualify.bench import directory_of, find_tools
 from netlab.results import campaign_files
 
 

@@ -5,9 +5,7 @@ from lab_study import lab_study
 from refusals import refused
 
 from netlab.errors import BadInput
-from netlab.search.autotune.candidates import (
-    Candidate,
-)
+from netlab.search.autotune.candidates import Candidate
 from netlab.search.autotune.request import SearchRequest, default_study
 from netlab.study import Study
 

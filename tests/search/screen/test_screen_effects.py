@@ -9,12 +9,7 @@ from refusals import refused
 from screened import found_knobs, rows_measured
 
 from netlab.errors import NetlabError
-from netlab.search.screen.design import (
-    FOLDED,
-    FULL,
-    LEAVE_ONE_OUT,
-    design,
-)
+from netlab.search.screen.design import FOLDED, FULL, LEAVE_ONE_OUT, design
 from netlab.search.screen.effects import EFFECT_COLUMNS, growing_sets, knob_effects, least_set
 
 KNOBS = ("a", "b", "c", "d", "e", "f")

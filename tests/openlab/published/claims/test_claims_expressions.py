@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from netlab.errors import BadInput
-from netlab.openlab.published.claims.claim import (
-    evaluate,
-    fill,
-)
+from netlab.openlab.published.claims.claim import evaluate, fill
 
 NAMES = {"x": 3.0, "line": {4: 10.0}, "values": np.array([1.0, 2.0]), "twice": lambda v, n=2: n * v}
 

@@ -9,12 +9,7 @@ from netlab.errors import BadInput
 from netlab.openlab import published
 from netlab.openlab.published import claims
 from netlab.openlab.published.claims import notes_values, report_values
-from netlab.openlab.published.claims.claim import (
-    CheckResult,
-    PrintedValue,
-    Verdict,
-    claims_of,
-)
+from netlab.openlab.published.claims.claim import CheckResult, PrintedValue, Verdict, claims_of
 from netlab.openlab.published.claims.tables import claims_table, verdict_counts
 
 
