@@ -228,6 +228,8 @@ def _remove(where: Path | None, lab_id: str) -> None:
         names = namespaces_of(lab_id)
         identities = _identities(names)
         _end_processes(identities, "net")
+        if where is not None:
+            _end_strays(where / lab_id)
         for name in names:
             _quietly("ip", "netns", "delete", name)
             # a namespace whose creation was interrupted is a plain file
@@ -304,6 +306,27 @@ def _end_processes(inside: set[tuple[int, int]], kind: str, spared: tuple[int, .
                 finally:
                     os.close(handle)
         time.sleep(0.02)
+
+
+def _end_strays(state: Path) -> None:
+    """End emulators and agents of a lab whose namespace was deleted under them: it has no name."""
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(int(entry))
+            try:
+                if _is_of_lab(Path("/proc") / entry, f"{state}/"):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+            finally:
+                os.close(handle)
+
+
+def _is_of_lab(process: Path, place: str) -> bool:
+    """Whether a process is netlab's C core with a file of the lab open."""
+    program = os.readlink(process / "exe")
+    if not Path(program).name.startswith("gensink"):
+        return False
+    opened = (os.readlink(process / "fd" / name) for name in os.listdir(process / "fd"))
+    return program.startswith(place) or any(file.startswith(place) for file in opened)
 
 
 def _end_user_namespaces(lab_id: str) -> None:

@@ -334,6 +334,19 @@ def test_a_lab_abandoned_before_its_name_is_removed():
     assert not stale.exists()
 
 
+def emulators_of(lab: Lab) -> list[Path]:
+    """Processes of the C core that have a file of the lab open."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            opened = {os.readlink(file) for file in (process / "fd").iterdir()}
+            if "emulate" in (process / "cmdline").read_text() and any(
+                one.startswith(f"{lab.state}/") for one in opened
+            ):
+                found.append(process)
+    return found
+
+
 def test_a_switch_is_a_part_of_its_lab_that_is_listed_and_missed():
     """Without it no further sender reaches the receiver, so that no study takes the lab again."""
     ends = {"ends": [{"host": "a"}, {"host": "b"}], "also": [{"host": "c"}]}
@@ -352,6 +365,7 @@ def test_a_switch_is_a_part_of_its_lab_that_is_listed_and_missed():
         assert re.match(r"  path a-b: a data0 .*, c data0 .* -- switch -- b data0 ", path)
         assert path.endswith(", emulated with netlab")
         assert lab.fits(study)
+        (emulator,) = emulators_of(lab)
         subprocess.run(("ip", "netns", "delete", name), check=True)
         shown = run_netlab("lab", "status").stdout.partition(f"lab {lab_id}: ")[2].splitlines()
         assert "NOT complete" in shown[0]
@@ -360,3 +374,4 @@ def test_a_switch_is_a_part_of_its_lab_that_is_listed_and_missed():
     finally:
         lab.down()
     assert _left_of(lab_id) == []
+    until(lambda: not emulator.exists(), 10)  # its namespace had no name any more
