@@ -256,12 +256,12 @@ class Site:
         """The one process of a kind, once it is there: agent, tune or guard."""
         pattern = {"agent": " agent ", "tune": " tune ", "guard": "netlab-guard: "}[what]
 
-        def found() -> set[int]:
+        def found() -> list[int]:
             guards = self.processes(name, "netlab-guard: ") if what == "tune" else ()
-            return {*self.processes(name, pattern)} - {*guards}
+            pids = [*{*self.processes(name, pattern)} - {*guards}]
+            return pids if len(pids) == 1 else []
 
-        until(lambda: len(found()) == 1, 40)
-        return found().pop()
+        return until(found, 40)[0]  # a second look could be after the end of one that reads
 
     def kill(self, name: str, *kinds: str) -> None:
         """Kill processes of a host so that none can act on another's death."""
