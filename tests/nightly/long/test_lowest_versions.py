@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 UV = shutil.which("uv") or str(ROOT / ".uv/bin/uv")
 RUNNERS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "jsonschema", "pyyaml")
 NEEDS_ROOT_OR_MINUTES = ("slow", "native", "e2e", "nightly")
-REPORTS = ("tests/slow/test_report.py", "tests/slow/test_notebooks.py")
+REPORTS = ("tests/slow/report/test_report.py", "tests/slow/notebooks/test_notebooks.py")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from traitlets.config.loader import PyFileConfigLoader
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NAME = "notebooks/13-gigabit-hosts.ipynb"
 CI = (".ci/clean-notebook", ".ci/setup", ".ci/jupyter_server_config.py")
 FILES = (".gitattributes", ".gitignore", *CI, NAME)

@@ -1,6 +1,6 @@
 """Stores of known effects from a seed, and what queries of them take.
 
-    python tests/slow/stores_campaign.py DIRECTORY
+    python tests/slow/results/stores_campaign.py DIRECTORY
 
 writes 10^5 runs and 10^8 interval samples below a new directory, queries them, and prints the CPU
 time of each step, the peak memory so far, and how often known effects lie within their intervals.
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import synthetic
 

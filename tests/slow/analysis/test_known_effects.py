@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from scipy.stats import binom
-from slow import stores_campaign
+from slow.results import stores_campaign
 
 SIZE = stores_campaign.Size(studies=1, stores=5, rounds=10)
 
