@@ -129,7 +129,7 @@ def _reason(error: BaseException) -> str:
 
 
 def remedy(package: str) -> str:
-    """What to do about a package that does not work."""
+    """Remedy for a package that does not work."""
     return f"install {package} again" + ("" if package == "netlab" else ", or uninstall it")
 
 

@@ -141,7 +141,7 @@ def _redacted(before: Measured, directory: Path) -> Measured:
 
 
 def _unnamed(m: Measured) -> list[object]:
-    """What has no names of hosts: counts, words, and names of recorded facts and settings."""
+    """Counts, words, and names of recorded facts and settings: all without names of hosts."""
     made, tuned = (
         [parse_json(text or "{}", column) for text in m.runs[column].fillna("").unique()]
         for column in ("provenance", "knobs")

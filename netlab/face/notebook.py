@@ -1,4 +1,4 @@
-"""What a notebook shows: views, a link to a site."""
+"""Views of a notebook, and its link to a site."""
 
 from __future__ import annotations
 

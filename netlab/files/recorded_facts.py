@@ -158,7 +158,7 @@ class LabFacts(TypedDict):
 
 
 class PathOutput(TypedDict):
-    """What the checks of a path printed."""
+    """Output of the checks of a path."""
 
     ping: Printed
     traceroute: Printed

@@ -1,4 +1,4 @@
-"""What a page may have, as a notebook may be a stranger's. Its content policy is a second wall."""
+"""Allowed content of a page, as a notebook may be a stranger's; a second wall is its policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What belongs to the caller's process stays his: also from threads, in a fork and after a stop."""
+"""Settings of the caller's process stay as they are: from threads, in a fork and after a stop."""
 
 from __future__ import annotations
 
