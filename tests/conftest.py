@@ -27,6 +27,7 @@ pytest.register_assert_rewrite(
     *("nightly.vm.guest", "nightly.vm.vm_site", "imports.read_formats", "measure.ends_of_flags"),
     *("measure.exchanged_run", "measure.flagged_runs", "native.agent_peers", "fleet.planned_fleet"),
 )
+pytest_plugins = ("shared_fixtures",)
 # no deadline: other work on the machine must not fail a property
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
@@ -49,8 +50,16 @@ def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
     return loaded(tmp_path_factory.mktemp("long"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies in a folder `slow`."""
+    for item in items:
+        if item.path.parent.name == "slow":
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let tests signal, and move a worker that runs beside others apart from them."""
+    config.addinivalue_line("markers", "slow: takes a quarter of a second, or seconds")
     # a job in the background ignores these, and so would every process that the tests signal
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

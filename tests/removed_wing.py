@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 
 import apart
+from run import QUICK_TESTS
 
 from netlab.wings import wings
 
@@ -38,9 +39,6 @@ offered = {
 }
 print(json.dumps([netlab.__file__, offered]))
 """
-
-QUICK = ("tests", *(f"--ignore=tests/{name}" for name in ("slow", "native", "e2e", "nightly")))
-"""All quick tests: each has to be collected without the wing."""
 
 
 def removed_with(wing: str) -> set[str]:
@@ -67,7 +65,7 @@ def without(gone: set[str], copy: Path) -> dict[str, str]:
         text=True,
         check=True,
     )
-    parts = tuple(f"{top}/{wing}/" for top in ("netlab", "tests", "tests/slow") for wing in gone)
+    parts = tuple(f"{top}/{wing}/" for top in ("netlab", "tests") for wing in gone)
     for name in filter(None, listed.stdout.split("\0")):
         if not name.startswith(parts) and (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -114,6 +112,6 @@ def check_rest(wing: str, copy: Path, run: tuple[str, ...]) -> None:
             there = set(offered[kind]) & set(getattr(one, kind))
             assert there == (set() if name in gone else set(getattr(one, kind))), (kind, name)
     pytest_of_rest = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
-    python(*pytest_of_rest, "--collect-only", *QUICK, copy=copy, env=env)
+    python(*pytest_of_rest, "--collect-only", *QUICK_TESTS, copy=copy, env=env)
     left = [name for name in run if (copy / name).exists()]
     python(*pytest_of_rest, *left, copy=copy, env=env)

@@ -4,11 +4,11 @@
 
 The directory of a test says what it needs. A test runs once: a second run could hide a race.
 
-tests/slow      a quarter of a second a test, or seconds: made-up studies, notebooks, sites, PDFs
-tests/native    a C compiler; most need root, for network namespaces and BPF
-tests/e2e       root and the lab: namespaces, sshd, a browser
-tests/nightly   the machine for itself, emulated processors, or, in long, minutes of one CPU
-others          nothing: `make check` runs them
+tests/PACKAGE       nothing: `make check` runs them
+tests/PACKAGE/slow  a quarter of a second a test, or seconds: notebooks, sites, PDFs; marked `slow`
+tests/native        a C compiler; most need root, for network namespaces and BPF
+tests/e2e           root and the lab: namespaces, sshd, a browser
+tests/nightly       the machine for itself, emulated processors, or, in long, minutes of one CPU
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from pathlib import Path
 import apart
 
 PYTEST = (sys.executable, "-m", "pytest", "-q")
-QUICK = (
-    *("tests", "-n", "auto", "--maxprocesses=8", "--dist", "worksteal"),
-    *(f"--ignore=tests/{name}" for name in ("slow", "native", "e2e", "nightly")),
-)
+NOT_QUICK = ("slow", "*/slow", "native", "e2e", "nightly")
+QUICK_TESTS = ("tests", *(f"--ignore-glob=tests/{name}" for name in NOT_QUICK))
+QUICK = (*QUICK_TESTS, "-n", "auto", "--maxprocesses=8", "--dist", "worksteal")
 FAULT = "tests/e2e/faults/test_faults.py::test_a_fault_ends_as_promised_and_leaves_nothing"
 PROMISES = {
     "login": "tests/e2e/test_own_logins.py::"
@@ -35,12 +34,16 @@ PROMISES = {
     "test_start_here_measures_and_then_measures_a_change",
     "report, browser": "tests/e2e/test_site_in_browser.py::"
     "test_a_page_is_quiet_closed_ordered_and_accessible_at_any_width[index.html]",
-    "bundle": "tests/slow/bundle/test_bundle.py::"
+    "bundle": "tests/bundle/slow/test_bundle.py::"
     "test_it_has_records_report_study_tunings_and_versions",
     "native core": "tests/native/test_native_transfer.py",
 }
 """One end-to-end test of each promise: with the quick ones, what `make test` runs."""
-WHOLE = ("tests/e2e", "tests/native", "tests/slow", "--durations=40")
+ROOT = Path(__file__).parent.parent
+SLOW = sorted(
+    str(path.relative_to(ROOT)) for name in NOT_QUICK[:2] for path in ROOT.glob(f"tests/{name}")
+)
+WHOLE = ("tests/e2e", "tests/native", *SLOW, "--durations=40")
 """A file at a time, as its tests share what they build; one more than CPUs, as many wait."""
 SIDE_BY_SIDE = (
     *("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder"),
@@ -75,5 +78,5 @@ def main(what: str, *argv: str) -> int:
 
 
 if __name__ == "__main__":
-    os.chdir(Path(__file__).parent.parent)
+    os.chdir(ROOT)
     sys.exit(main(*sys.argv[1:]))

@@ -18,7 +18,7 @@ LEAST_PERCENT = 2.0
 """A smaller difference is not named, however certain it is."""
 LEVEL = 0.02
 """Nominal share of fleets without such a host in which one is named. The medians cost something:
-5 % of simulated fleets at most (tests/slow/fleet/test_outliers.py)."""
+5 % of simulated fleets at most (tests/fleet/slow/test_outliers.py)."""
 SWEEPS = 5
 COLUMNS = ["host", "role", "links", "share", "p"]
 

@@ -10,7 +10,7 @@ import pytest
 import synthetic
 from calibrated_samples import store_calibration
 from nbformat import v4
-from slow.report.active_content import ACTIVE
+from report.slow.active_content import ACTIVE
 
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from run import QUICK_TESTS
 
 ROOT = Path(__file__).resolve().parents[3]
 UV = shutil.which("uv") or str(ROOT / ".uv/bin/uv")
 RUNNERS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "jsonschema", "pyyaml")
-NEEDS_ROOT_OR_MINUTES = ("slow", "native", "e2e", "nightly")
-REPORTS = ("tests/slow/report/test_report.py", "tests/slow/notebooks/test_notebooks.py")
+REPORTS = ("tests/report/slow/test_report.py", "tests/notebooks/slow/test_notebooks.py")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def done(words: list[object], directory: Path) -> str:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "tests",
-    [("tests", *(f"--ignore=tests/{name}" for name in NEEDS_ROOT_OR_MINUTES)), REPORTS],
+    [QUICK_TESTS, REPORTS],
     ids=["quick", "reports and notebooks"],
 )
 def test_the_lowest_versions_pass(checkout, tests):

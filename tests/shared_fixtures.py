@@ -1,9 +1,8 @@
-"""Results that netlab finds by name, made-up results of the openlab study, and a host."""
+"""Fixtures of several packages' tests: made-up results, results found by name, and a host."""
 
 import matplotlib
 import pytest
 import synthetic
-from analysis.conftest import foreign, openlab, runs
 from face_home import home_at, measured_openlab
 from local_host import LocalHost
 
@@ -12,13 +11,29 @@ from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.study.frozen import freeze
 
-__all__ = ["foreign", "openlab", "runs"]
-
 
 @pytest.fixture(autouse=True)
-def no_window():
+def no_window(request):
     """Draw without a display."""
-    matplotlib.use("Agg")
+    if request.node.get_closest_marker("slow"):
+        matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="session")
+def openlab():
+    return synthetic.openlab()
+
+
+@pytest.fixture(scope="session")
+def runs(openlab):
+    """Its 420 runs, all valid."""
+    return synthetic.runs_of(openlab)
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A study unlike that of 2003: no bus, no table, one tuning, one MTU."""
+    return synthetic.foreign(tmp_path)
 
 
 @pytest.fixture(scope="module")

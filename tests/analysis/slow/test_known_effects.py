@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from results.slow import stores_campaign
 from scipy.stats import binom
-from slow.results import stores_campaign
 
 SIZE = stores_campaign.Size(studies=1, stores=5, rounds=10)
 

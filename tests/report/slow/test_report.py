@@ -18,7 +18,7 @@ import pytest
 import synthetic
 from nbformat import v4
 from refusals import refused
-from slow.report.active_content import ACTIVE
+from report.slow.active_content import ACTIVE
 
 from netlab.analysis.measured import load_measured
 from netlab.cli.reporting import publish_site
