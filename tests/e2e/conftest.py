@@ -13,8 +13,10 @@ from pathlib import Path
 
 import apart
 import pytest
+import yaml
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from studies import LAB, two_hosts
 from waiting import until
 
 from netlab.files.dated import documents
@@ -22,33 +24,25 @@ from netlab.lab import reaper
 
 ROOT = Path(__file__).resolve().parents[2]
 NETLAB = (sys.executable, "-m", "netlab")
-ANY_NOISE = {"steal_percent": 100.0, "foreign_cpu_percent": 100.0}
-"""Limits that no noise exceeds: beside other tests nearly every run would be measured twice."""
 
 
 def small_study(name: str) -> dict:
     """Two lab hosts, two tunings, eight runs of 0.2 s, none of which is flagged as disturbed."""
     bus = {"bandwidth_MBps": 1064.0, "label": "a test bus"}
-    return {
-        "netlab": 1,
-        "name": name,
-        "title": "A small study",
-        "hosts": {"left": {"kind": "lab", "bus": bus}, "right": {"kind": "lab", "bus": bus}},
-        "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
-        "groups": [
-            {"name": "left -> right", "path": "cable", "sender": "left"},
-            {"name": "left <-> right", "path": "cable", "sender": "left", "direction": "<->"},
-        ],
-        "tunings": [
-            {"name": "openlab-2003-normal", "mtus_B": [1500]},
-            {"name": "openlab-2003-full", "mtus_B": [9000]},
-        ],
-        "streams": [1, 4],
-        "force_buffer": True,
-        "timing": {"rounds": 1, "seconds": 0.2, "warmup_s": 0.05, "interval_ms": 20},
-        "noise": ANY_NOISE,
-        "seed": 7,
-    }
+    tunings = [
+        {"name": "openlab-2003-normal", "mtus_B": [1500]},
+        {"name": "openlab-2003-full", "mtus_B": [9000]},
+    ]
+    return two_hosts(
+        name,
+        None,
+        {"name": "left -> right"},
+        {"name": "left <-> right", "direction": "<->"},
+        hosts={host: {**LAB, "bus": {**bus}} for host in ("left", "right")},
+        **{"title": "A small study", "tunings": tunings, "streams": [1, 4], "force_buffer": True},
+        timing={"rounds": 1, "seconds": 0.2, "warmup_s": 0.05, "interval_ms": 20},
+        seed=7,
+    )
 
 
 # These change by themselves: counters, clocks and random material, never settings.
@@ -169,6 +163,13 @@ def run_netlab(*argv: str, timeout_s: float = 120) -> subprocess.CompletedProces
         text=True,
         timeout=timeout_s,
     )
+
+
+def run_on_lab(folder: Path, content: dict, timeout_s: float = 120) -> subprocess.CompletedProcess:
+    """Run a study with its file and its results, `r`, in a folder."""
+    file = folder / "study.yml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    return run_netlab("run", str(file), "--results", str(folder / "r"), timeout_s=timeout_s)
 
 
 def measured_through(done: subprocess.CompletedProcess) -> None:

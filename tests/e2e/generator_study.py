@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from studies import ANY_NOISE, two_hosts
+
 GENERATORS = ("netlab", "iperf3", "iperf2", "nuttcp")
 
 
@@ -10,22 +12,14 @@ RATE_MBPS = 100.0
 
 
 def study_of(*, streams=(1, 4), mtus_B=(1500, 9000), **timing) -> dict:
-    group = {"path": "cable", "sender": "left", "direction": "->", "buffer_B": 0}
+    group = {"direction": "->", "buffer_B": 0}
     group["record_length_B"] = 16384  # a tool counts whole records
-    return {
-        "netlab": 1,
-        "name": "generators",
-        "title": "Generators side by side",
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {
-            "cable": {
-                "ends": [{"host": "left"}, {"host": "right"}],
-                "link": {"rate_Mbps": RATE_MBPS},
-            }
-        },
-        "groups": [{**group, "name": f"by {name}", "generator": name} for name in GENERATORS],
-        "tunings": [{"name": "openlab-2003-normal", "mtus_B": list(mtus_B)}],
-        "streams": list(streams),
-        "timing": {"rounds": 1, "seconds": 0.5, "warmup_s": 0.2, "interval_ms": 100, **timing},
-        "noise": {"foreign_cpu_percent": 100, "steal_percent": 100, "retries": 0},
-    }
+    return two_hosts(
+        "generators",
+        {"rate_Mbps": RATE_MBPS},
+        *({**group, "name": f"by {name}", "generator": name} for name in GENERATORS),
+        tunings=[{"name": "openlab-2003-normal", "mtus_B": list(mtus_B)}],
+        streams=list(streams),
+        timing={"rounds": 1, "seconds": 0.5, "warmup_s": 0.2, "interval_ms": 100, **timing},
+        noise={**ANY_NOISE, "retries": 0},
+    )

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from e2e.conftest import ANY_NOISE, below_gate, run_netlab
+from e2e.conftest import below_gate, run_netlab
 from machine_pause import watched
+from studies import two_hosts
 
 import netlab
 from netlab.measure.fairness import STALL_S
@@ -21,27 +22,12 @@ RATE_MBPS, CREDIT = 10.0, "100mb"
 """Full when the first run begins; how much fills before a second one depends on the machine. The
 rate is a quarter of what two busy processors carry: a smaller fall beside them does not count."""
 
-STUDY = {
-    "netlab": 1,
-    "name": "bucket",
-    "title": "A path with a credit",
-    "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-    "paths": {
-        "cable": {
-            "ends": [{"host": "left"}, {"host": "right"}],
-            "link": {
-                "interrupt_delay_us": 0,
-                "segmentation_offload": True,
-                "checksum_offload": True,
-            },
-        }
-    },
-    "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
-    "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
-    "streams": [1],
-    "timing": {"rounds": 1, "seconds": 4.0, "warmup_s": 0.05, "interval_ms": 50},
-    "noise": ANY_NOISE,
-}
+STUDY = two_hosts(
+    "bucket",
+    {"interrupt_delay_us": 0, "segmentation_offload": True, "checksum_offload": True},
+    tunings=[{"name": "openlab-2003-normal", "mtus_B": [1500]}],
+    timing={"rounds": 1, "seconds": 4.0, "warmup_s": 0.05, "interval_ms": 50},
+)
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import yaml
-from e2e.conftest import measured_through, run_netlab
+from e2e.conftest import measured_through, run_on_lab
 from e2e.datagram_study import study
 
 from netlab.results.store import Store
@@ -15,9 +14,7 @@ LOSS, RATE_MBPS, QUEUE_PACKETS = 0.05, 20.0, 50
 
 def measured(work, content: dict):
     """Rows of the runs of a study, none of which failed or has a ledger that is open."""
-    file = work / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    measured_through(run_netlab("run", str(file), "--results", str(work / "r")))
+    measured_through(run_on_lab(work, content))
     runs = Store(work / "r").runs()
     bad = "failed|lost_host|ledger_mismatch"
     assert not runs["flags"].str.contains(bad).any(), runs["message"].tolist()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 import netlab
 
@@ -17,22 +17,13 @@ def measured(
     tmp_path, emulator: dict, groups: list[dict], further: dict[str, dict] | None = None, **keys
 ) -> pd.DataFrame:
     """The runs of a study of an emulated path, and of further ones by name."""
-    ends = [{"host": "left"}, {"host": "right"}]
-    content = {
-        **{"netlab": 1, "name": "emulated", "title": "An emulated link"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {
-            name: {"ends": ends, "link": {"emulator": settings}}
-            for name, settings in {"slow": emulator, **(further or {})}.items()
-        },
-        "groups": [{"path": "slow", "sender": "left", **group} for group in groups],
-        **{"streams": [1], "noise": ANY_NOISE},
-        "timing": {"rounds": 1, "seconds": 2, "warmup_s": 1, "drain_s": 30},
-        **keys,
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=300)
+    timing = {"rounds": 1, "seconds": 2, "warmup_s": 1, "drain_s": 30}
+    content = two_hosts(
+        "emulated", {"emulator": emulator}, *groups, path="slow", **{"timing": timing, **keys}
+    )
+    for name, settings in (further or {}).items():
+        content["paths"][name] = {**content["paths"]["slow"], "link": {"emulator": settings}}
+    run_on_lab(tmp_path, content, timeout_s=300)
     return netlab.Results(tmp_path / "r").runs
 
 

@@ -10,9 +10,10 @@ import nbformat
 import notebook_page
 import pytest
 import yaml
-from e2e.conftest import ANY_NOISE, small_study
+from e2e.conftest import small_study
 from face.examples import WHOLE_REPORT, examples, failures
 from face_home import home_at
+from studies import ANY_NOISE
 
 import netlab
 from netlab.files.paths import notebook as notebook_file

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 import netlab
 
@@ -16,29 +16,20 @@ def test_paced_flows_have_their_known_shares_while_all_are_on(tmp_path, machine_
 
     While all are on they have 1, 1, 2 and 4 of 8 parts; the whole window would give other shares.
     """
-    ends = [{"host": "left"}, {"host": "right"}]
     emulator = {"with": "netlab", "rtt_ms": 10, "rate_Mbps": 200}
     entries = [
         {"count": 2, "pacing_MBps": PACED_MBPS},
         {"pacing_MBps": 2 * PACED_MBPS, "start_s": START_S},
         {"pacing_MBps": 4 * PACED_MBPS, "end_s": END_S},
     ]
-    content = {
-        **{"netlab": 1, "name": "by-plan", "title": "Flows by plan"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"path": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [
-            {
-                **{"name": "one way", "path": "path", "sender": "left", "flows": entries},
-                "buffer_B": 262144,
-            }
-        ],
-        **{"streams": [4], "congestion": "cubic", "noise": ANY_NOISE},
-        "timing": {"rounds": 1, "seconds": 5, "warmup_s": 0.5, "drain_s": 30},
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=120)
+    content = two_hosts(
+        "by-plan",
+        {"emulator": emulator},
+        {"flows": entries, "buffer_B": 262144},
+        **{"streams": [4], "congestion": "cubic"},
+        timing={"rounds": 1, "seconds": 5, "warmup_s": 0.5, "drain_s": 30},
+    )
+    run_on_lab(tmp_path, content, timeout_s=120)
     results = netlab.Results(tmp_path / "r")
     (run,) = results.runs.to_dict("records")
     flags = set(filter(None, run["flags"].split(",")))

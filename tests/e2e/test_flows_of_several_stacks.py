@@ -1,7 +1,7 @@
 """Unequal flows on a slow lab path: dealt as asked, and shared as is published of them."""
 
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 import netlab
 
@@ -17,20 +17,15 @@ def test_one_bbr_beside_four_cubic_takes_more_than_its_part_of_a_short_queue(
     less of a deep one (Hock, Bless, Zitterbart, "Experimental evaluation of BBR congestion
     control", ICNP 2017).
     """
-    ends = [{"host": "left"}, {"host": "right"}]
     emulator = {"with": "netlab", "rtt_ms": 40, "rate_Mbps": 2.2, "queue_B": QUEUES_B[0]}
-    content = {
-        **{"netlab": 1, "name": "mixed", "title": "One BBR beside CUBIC"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"slow": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [{"name": "one way", "path": "slow", "sender": "left"}],
-        "factors": {"queue_B": list(QUEUES_B)},
-        **{"streams": [FLOWS], "congestion": "bbr+4*cubic", "noise": ANY_NOISE},
-        "timing": {"rounds": 1, "seconds": 8, "warmup_s": 3, "drain_s": 60},
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=200)
+    content = two_hosts(
+        "mixed",
+        {"emulator": emulator},
+        factors={"queue_B": list(QUEUES_B)},
+        **{"streams": [FLOWS], "congestion": "bbr+4*cubic"},
+        timing={"rounds": 1, "seconds": 8, "warmup_s": 3, "drain_s": 60},
+    )
+    run_on_lab(tmp_path, content, timeout_s=200)
     results = netlab.Results(tmp_path / "r")
     runs = results.runs
     assert set(runs["congestion"]) == {"bbr+4*cubic"}
@@ -52,21 +47,13 @@ def test_one_bbr_beside_four_cubic_takes_more_than_its_part_of_a_short_queue(
 
 def test_an_unpaced_level_stands_beside_a_paced_one(tmp_path, machine_untouched):
     """A link of 80 Mb/s carries 9.6 MB/s of payload; a paced stream has 3 of them."""
-    ends = [{"host": "left"}, {"host": "right"}]
-    content = {
-        **{"netlab": 1, "name": "paced", "title": "Paced and not"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {
-            "slow": {"ends": ends, "link": {"emulator": {"with": "netlab", "rate_Mbps": 80}}}
-        },
-        "groups": [{"name": "one way", "path": "slow", "sender": "left"}],
-        "factors": {"pacing_MBps": [0, 3]},
-        **{"streams": [1], "congestion": "cubic", "noise": ANY_NOISE},
-        "timing": {"rounds": 1, "seconds": 2, "warmup_s": 1, "drain_s": 30},
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=120)
+    content = two_hosts(
+        "paced",
+        {"emulator": {"with": "netlab", "rate_Mbps": 80}},
+        **{"factors": {"pacing_MBps": [0, 3]}, "congestion": "cubic"},
+        timing={"rounds": 1, "seconds": 2, "warmup_s": 1, "drain_s": 30},
+    )
+    run_on_lab(tmp_path, content, timeout_s=120)
     results = netlab.Results(tmp_path / "r")
     runs = results.runs.sort_values("goodput_MBps")
     paced, free = runs.to_dict("records")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from e2e.conftest import ANY_NOISE, NETLAB, run_netlab
+from e2e.conftest import NETLAB, run_netlab
+from studies import ANY_NOISE
 from waiting import until
 
 import netlab

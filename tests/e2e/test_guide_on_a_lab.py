@@ -12,7 +12,8 @@ from pathlib import Path
 import guide
 import pandas as pd
 import pytest
-from e2e.conftest import ANY_NOISE, below_gate, measured_through, untouched
+from e2e.conftest import below_gate, measured_through, untouched
+from studies import ANY_NOISE
 
 from netlab.results.store import Store
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from e2e.conftest import ANY_NOISE, measured_through, run_netlab
+from e2e.conftest import measured_through, run_netlab
+from studies import two_hosts
 
 from netlab.results.store import Store
 
@@ -17,24 +18,17 @@ MARKED, MARK_ABOVE_B = 0, 62_500
 
 def content() -> dict:
     emulator = {"with": "netlab", "rtt_ms": RTT_MS, "rate_Mbps": RATE_MBPS}
-    ends = [{"host": "left"}, {"host": "right"}]
-    way = {"path": "far", "sender": "left"}
     marked = {"queue_B": [max(QUEUES_MS)], "mark_above_B": [MARK_ABOVE_B]}
     ecn = {"kind": "sysctl", "name": "net.ipv4.tcp_ecn", "value": 1}
-    return {
-        **{"netlab": 1, "name": "queues", "title": "Latency under load"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"far": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [
-            {**way, "name": "tail drop", "factors": {"queue_B": [*QUEUES_MS]}},
-            {**way, "name": "marked", "factors": marked},
-        ],
-        "tunings": [{"name": "ecn", "knobs": [ecn]}],
-        **{"streams": [1], "congestion": "cubic"},
-        "latency": {"probe": "both", "interval_ms": 5},
-        "timing": {"rounds": 3, "seconds": 1.5, "warmup_s": 1.5},
-        "noise": ANY_NOISE,
-    }
+    return two_hosts(
+        "queues",
+        {"emulator": emulator},
+        {"name": "tail drop", "factors": {"queue_B": [*QUEUES_MS]}},
+        {"name": "marked", "factors": marked},
+        **{"tunings": [{"name": "ecn", "knobs": [ecn]}], "congestion": "cubic"},
+        latency={"probe": "both", "interval_ms": 5},
+        timing={"rounds": 3, "seconds": 1.5, "warmup_s": 1.5},
+    )
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 import netlab
 from netlab.results.store import Store
@@ -20,26 +20,18 @@ def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parking-lot")
     second = {"rtt_ms": SECOND_MS, "rate_Mbps": SECOND_MBPS, "queue_packets": 30}
     link = {"rtt_ms": FIRST_MS, "rate_Mbps": FIRST_MBPS, "queue_packets": 20, "second": second}
-    group = {"path": "lot", "sender": "left"}
     each = [{"over": "first"}, {"over": "second"}]
-    content = {
-        **{"netlab": 1, "name": "parking-lot", "title": "Two links in a row"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {
-            "lot": {"ends": [{"host": "left"}, {"host": "right"}], "link": {"emulator": link}}
-        },
-        "groups": [
-            {**group, "name": "lot", "flows": [{"over": "both"}, *each], "streams": [3]},
-            {**group, "name": "apart", "flows": each, "streams": [2]},
-            {**group, "name": "back", "sender": "right", "flows": each, "streams": [2]},
-            {**group, "name": "whole", "streams": [1]},
-        ],
-        **{"streams": [1, 2, 3], "congestion": "reno", "trace": True, "noise": ANY_NOISE},
-        "timing": {"rounds": 1, "seconds": 5, "drain_s": 60},
-    }
-    file = folder / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(folder / "r"), timeout_s=240)
+    content = two_hosts(
+        "parking-lot",
+        {"emulator": link},
+        {"name": "lot", "flows": [{"over": "both"}, *each], "streams": [3]},
+        {"name": "apart", "flows": each, "streams": [2]},
+        {"name": "back", "sender": "right", "flows": each, "streams": [2]},
+        {"name": "whole", "streams": [1]},
+        **{"path": "lot", "streams": [1, 2, 3], "congestion": "reno", "trace": True},
+        timing={"rounds": 1, "seconds": 5, "drain_s": 60},
+    )
+    run_on_lab(folder, content, timeout_s=240)
     return netlab.Results(folder / "r"), Store(folder / "r")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 import netlab
 
@@ -24,23 +24,17 @@ def lines() -> list[int]:
 def test_the_samples_of_a_run_follow_the_trace_of_its_link(tmp_path, machine_untouched):
     """Datagrams at 30 Mb/s, above both rates; the trace begins with the run."""
     (tmp_path / "steps.trace").write_text("".join(f"{ms}\n" for ms in lines()))
-    ends = [{"host": "left"}, {"host": "right"}]
     emulator = {"rtt_ms": 10, "trace": "steps.trace", "queue_packets": 20}
     emulator["reverse"] = {"rate_Mbps": 100.0}
-    content = {
-        **{"netlab": 1, "name": "steps", "title": "Two rates"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"cell": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [
-            {"name": "datagrams", "path": "cell", "sender": "left", "generator": "udp"},
-            {"name": "tcp", "path": "cell", "sender": "left", "factors": {"pacing_MBps": [0]}},
-        ],
-        **{"streams": [1], "noise": ANY_NOISE, "factors": {"pacing_MBps": [3.75]}},
-        "timing": {"rounds": 1, "seconds": 7, "warmup_s": 0.5, "drain_s": 30, "interval_ms": 100},
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=180)
+    content = two_hosts(
+        "steps",
+        {"emulator": emulator},
+        {"name": "datagrams", "generator": "udp"},
+        {"name": "tcp", "factors": {"pacing_MBps": [0]}},
+        factors={"pacing_MBps": [3.75]},
+        timing={"rounds": 1, "seconds": 7, "warmup_s": 0.5, "drain_s": 30, "interval_ms": 100},
+    )
+    run_on_lab(tmp_path, content, timeout_s=180)
     results = netlab.Results(tmp_path / "r")
     assert not results.runs["flags"].str.contains("failed|ledger|implausible").any()
     mean_MBps = len(lines()) * 1514 / (2 * HALF_S) / 1e6

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 import netlab
 from netlab.results.store import Store
@@ -17,26 +17,18 @@ def measured(tmp_path_factory):
     """Reno on a link of 20 Mb/s, and windows of a fixed size without a rate; two flows each."""
     folder = tmp_path_factory.mktemp("round-trips")
     entries = [{"rtt_ms": SHORT_MS}, {"rtt_ms": LONG_MS}]
-    path = {"ends": [{"host": "left"}, {"host": "right"}]}
     link = {"rtt_ms": 2, "rate_Mbps": 20, "queue_B": 30_000}
-    group = {"sender": "left", "flows": entries}
-    content = {
-        **{"netlab": 1, "name": "round-trips", "title": "Two round trips"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {
-            "link": {**path, "link": {"emulator": link}},
-            "open": {**path, "link": {"emulator": {"delay_ms": [0, 4]}}},
-        },
-        "groups": [
-            {**group, "name": "link", "path": "link"},
-            {**group, "name": "windows", "path": "open", "buffer_B": WINDOW_B},
-        ],
-        **{"streams": [2, 4], "congestion": "reno", "trace": True, "noise": ANY_NOISE},
-        "timing": {"rounds": 1, "seconds": 4, "drain_s": 60},
-    }
-    file = folder / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(folder / "r"), timeout_s=240)
+    content = two_hosts(
+        "round-trips",
+        {"emulator": link},
+        {"name": "link", "flows": entries},
+        {"name": "windows", "path": "open", "buffer_B": WINDOW_B, "flows": entries},
+        **{"path": "link", "streams": [2, 4], "congestion": "reno", "trace": True},
+        timing={"rounds": 1, "seconds": 4, "drain_s": 60},
+    )
+    opened = {**content["paths"]["link"], "link": {"emulator": {"delay_ms": [0, 4]}}}
+    content["paths"]["open"] = opened
+    run_on_lab(folder, content, timeout_s=240)
     return netlab.Results(folder / "r"), Store(folder / "r").rows("traces")
 
 

@@ -1,7 +1,7 @@
 """Many streams at a short queue: the run says how many had no byte, and is left out."""
 
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 from netlab.results.store import Store
 
@@ -15,19 +15,15 @@ def test_streams_without_a_byte_in_the_window_are_counted_and_flagged(tmp_path, 
 
     Streams that lose all they have in flight wait for their timeouts, which double.
     """
-    ends = [{"host": "left"}, {"host": "right"}]
     emulator = {"with": "netlab", "rate_Mbps": RATE_MBPS, "queue_packets": QUEUE_PACKETS}
-    content = {
-        **{"netlab": 1, "name": "crowd", "title": "More streams than a queue holds"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"slow": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [{"name": "one way", "path": "slow", "sender": "left", "buffer_B": 4608}],
-        **{"streams": [STREAMS], "force_buffer": True, "noise": ANY_NOISE},
-        "timing": {"rounds": ROUNDS, "seconds": SECONDS, "warmup_s": 0.3, "drain_s": 60},
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    done = run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=120)
+    content = two_hosts(
+        "crowd",
+        {"emulator": emulator},
+        {"buffer_B": 4608},
+        **{"streams": [STREAMS], "force_buffer": True},
+        timing={"rounds": ROUNDS, "seconds": SECONDS, "warmup_s": 0.3, "drain_s": 60},
+    )
+    done = run_on_lab(tmp_path, content, timeout_s=120)
     store = Store(tmp_path / "r")
     runs, samples = store.runs(), store.intervals()
     assert len(runs) == ROUNDS, done.stderr

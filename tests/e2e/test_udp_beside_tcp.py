@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import yaml
-from e2e.conftest import ANY_NOISE, run_netlab
+from e2e.conftest import run_on_lab
+from studies import two_hosts
 
 import netlab
 
@@ -14,20 +14,15 @@ SIZE_B, FRAME_B = 1200, 1242
 
 def test_tcp_has_what_udp_leaves_of_a_link(tmp_path, machine_untouched):
     """On 20 Mb/s of frames: none, 8 Mb/s of payload, and 16, most of the link."""
-    ends = [{"host": "left"}, {"host": "right"}]
     emulator = {"with": "netlab", "rtt_ms": 10, "rate_Mbps": 20, "queue_packets": 50}
-    content = {
-        **{"netlab": 1, "name": "beside", "title": "UDP beside TCP"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"slow": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [{"name": "one way", "path": "slow", "sender": "left", "cross_udp_B": SIZE_B}],
-        "factors": {"cross_udp_Mbps": [0, 8, 16]},
-        **{"streams": [2], "congestion": "cubic", "noise": ANY_NOISE},
-        "timing": {"rounds": 1, "seconds": 4, "warmup_s": 1.5, "drain_s": 30},
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=180)
+    content = two_hosts(
+        "beside",
+        {"emulator": emulator},
+        {"cross_udp_B": SIZE_B},
+        **{"factors": {"cross_udp_Mbps": [0, 8, 16]}, "streams": [2], "congestion": "cubic"},
+        timing={"rounds": 1, "seconds": 4, "warmup_s": 1.5, "drain_s": 30},
+    )
+    run_on_lab(tmp_path, content, timeout_s=180)
     runs = netlab.Results(tmp_path / "r").runs.sort_values("cross_udp_Mbps", na_position="first")
     bad = "ledger_mismatch|implausible|failed"
     assert not runs["flags"].str.contains(bad).any(), runs["message"].tolist()
@@ -50,24 +45,18 @@ def test_tcp_has_what_udp_leaves_of_a_link(tmp_path, machine_untouched):
 
 def test_streams_connect_through_a_plain_queue_that_udp_fills(tmp_path, machine_untouched):
     """At four times the link a SYN beside the datagrams is dropped three times of four."""
-    ends = [{"host": "left"}, {"host": "right"}]
     emulator = {"with": "netlab", "rtt_ms": 10, "rate_Mbps": 5, "queue_packets": 50}
-    group = {"path": "slow", "sender": "left", "cross_udp_Mbps": 20, "cross_udp_B": SIZE_B}
-    content = {
-        **{"netlab": 1, "name": "flooded", "title": "UDP above the link"},
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"slow": {"ends": ends, "link": {"emulator": emulator}}},
-        "groups": [
-            {"name": "one way", **group},
-            {"name": "both ways", **group, "direction": "<->"},
-        ],
-        **{"streams": [16], "congestion": "cubic", "noise": ANY_NOISE},
-        "latency": {"probe": "udp"},  # for a second before the streams connect
-        "timing": {"rounds": 1, "seconds": 2, "warmup_s": 0, "drain_s": 60},
-    }
-    file = tmp_path / "study.yml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
-    run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=300)
+    group = {"cross_udp_Mbps": 20, "cross_udp_B": SIZE_B}
+    content = two_hosts(
+        "flooded",
+        {"emulator": emulator},
+        group,
+        {**group, "name": "both ways", "direction": "<->"},
+        **{"streams": [16], "congestion": "cubic"},
+        latency={"probe": "udp"},  # for a second before the streams connect
+        timing={"rounds": 1, "seconds": 2, "warmup_s": 0, "drain_s": 60},
+    )
+    run_on_lab(tmp_path, content, timeout_s=300)
     runs = netlab.Results(tmp_path / "r").runs
     bad = "ledger_mismatch|implausible|failed"
     assert len(runs) == 2 and not runs["flags"].str.contains(bad).any(), runs["message"].tolist()

@@ -8,27 +8,15 @@ import sys
 import pandas as pd
 import pytest
 import yaml
-from e2e.conftest import ANY_NOISE
 from foreign_wings import install, shown_files
+from studies import two_hosts
 
-STUDY = {
-    "netlab": 1,
-    "name": "two",
-    "title": "Two programs",
-    "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-    "paths": {
-        "cable": {
-            "ends": [{"host": "left"}, {"host": "right"}],
-            "link": {"rate_Mbps": 1000.0},
-        }
-    },
-    "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
-    "factors": {"generator": ["netlab", "qperf"]},
-    "streams": [1],
-    "congestion": "reno",
-    "timing": {"rounds": 3, "seconds": 1.0},
-    "noise": ANY_NOISE,
-}
+STUDY = two_hosts(
+    "two",
+    {"rate_Mbps": 1000.0},
+    **{"factors": {"generator": ["netlab", "qperf"]}, "congestion": "reno"},
+    timing={"rounds": 3, "seconds": 1.0},
+)
 
 
 @pytest.mark.timeout(200)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from e2e.conftest import ANY_NOISE, measured_through, run_netlab
+from e2e.conftest import measured_through, run_netlab, run_on_lab
+from studies import two_hosts
 
 from netlab.analysis.bottlenecks import verdicts
 from netlab.measure.bottleneck import bottleneck
@@ -39,24 +40,15 @@ def path(**more: float) -> dict:
 @pytest.mark.timeout(300)
 def test_little_loss_on_a_long_path_and_a_small_send_buffer_are_named(tmp_path):
     """Reno at 0.05 % loss and 20 ms has 6 to 9 % of the link; 128 KiB of tcp_wmem 10 %."""
-    content = {
-        "netlab": 1,
-        "name": "words",
-        "title": "Known limits",
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"lossy": path(loss=0.0005), "clean": path()},
-        "groups": [
-            {"name": name, "path": name, "sender": "left", "congestion": "reno"}
-            for name in ("lossy", "clean")
-        ],
-        "tunings": [tuning("large", LARGE), tuning("small", SMALL)],
-        "streams": [1],
-        "timing": {"rounds": 3, "seconds": 2.0, "warmup_s": 1.0, "interval_ms": 100},
-        "noise": ANY_NOISE,
-    }
-    file = tmp_path / "words.yml"
-    file.write_text(yaml.safe_dump(content))
-    measured_through(run_netlab("run", str(file), "--results", str(tmp_path / "r"), timeout_s=280))
+    content = two_hosts(
+        "words",
+        None,
+        *({"name": name, "path": name, "congestion": "reno"} for name in ("lossy", "clean")),
+        paths={"lossy": path(loss=0.0005), "clean": path()},
+        tunings=[tuning("large", LARGE), tuning("small", SMALL)],
+        timing={"rounds": 3, "seconds": 2.0, "warmup_s": 1.0, "interval_ms": 100},
+    )
+    measured_through(run_on_lab(tmp_path, content, timeout_s=280))
     found = verdicts(Store(tmp_path / "r").runs()).set_index(["group", "tuning"])["bottleneck"]
     assert found["lossy", "large"] == "loss"
     assert found["clean", "small"] == "send buffer"
@@ -111,18 +103,13 @@ def words(
     congestion: str = "cubic",
 ) -> list[str]:
     """Words of the runs of a path with what its study does not know."""
-    content = {
-        "netlab": 1,
-        "name": "truth",
-        "title": "A known limit",
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"path": {"ends": [{"host": "left"}, {"host": "right"}], "link": link}},
-        "groups": [{"name": "one", "path": "path", "sender": "left", "congestion": congestion}],
-        "tunings": [tuning("large", LARGE)],
-        "streams": [1],
-        "timing": {"rounds": RUNS, "interval_ms": 50, **timing},
-        "noise": ANY_NOISE,
-    }
+    content = two_hosts(
+        "truth",
+        link,
+        {"congestion": congestion},
+        tunings=[tuning("large", LARGE)],
+        timing={"rounds": RUNS, "interval_ms": 50, **timing},
+    )
     file = tmp_path / "truth.yml"
     file.write_text(yaml.safe_dump(content))
     lab = re.search(r"lab ([0-9a-f]+)", run_netlab("lab", "up", str(file)).stdout).group(1)

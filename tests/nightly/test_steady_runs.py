@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from e2e.conftest import ANY_NOISE, measured_through, run_netlab
+from e2e.conftest import measured_through, run_netlab
+from studies import ANY_NOISE, two_hosts
 
 from netlab.results.store import Store
 
@@ -19,21 +20,15 @@ RATE_MBPS = 100.0
 def steady_study(link: dict, noise: dict) -> dict:
     """A hundred runs of 0.5 s in 25 intervals: one and four streams, two congestion controls."""
     controls = ("reno", "bbr")
-    return {
-        "netlab": 1,
-        "name": "steady",
-        "title": "Steady runs",
-        "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
-        "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": link}},
-        "groups": [
-            {"name": name, "path": "cable", "sender": "left", "congestion": name}
-            for name in controls
-        ],
-        "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
-        "streams": [1, 4],
-        "timing": {"rounds": ROUNDS, "seconds": 0.5, "warmup_s": 0.3, "interval_ms": 20},
-        "noise": {"retries": 0, "wait": 0, **noise},
-    }
+    return two_hosts(
+        "steady",
+        link,
+        *({"name": name, "congestion": name} for name in controls),
+        tunings=[{"name": "openlab-2003-normal", "mtus_B": [1500]}],
+        streams=[1, 4],
+        timing={"rounds": ROUNDS, "seconds": 0.5, "warmup_s": 0.3, "interval_ms": 20},
+        noise={"retries": 0, "wait": 0, **noise},
+    )
 
 
 def runs_of(content: dict, place: Path) -> pd.DataFrame:

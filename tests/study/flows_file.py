@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import yaml
+from studies import two_hosts
 
 from netlab.experiment.conditions import context_of
 from netlab.files.recorded_facts import end_facts
@@ -14,20 +15,11 @@ PAIR = [{"congestion": "bbr"}, {"congestion": "cubic", "count": 4, "start_s": 2.
 
 def written(tmp_path, entries=PAIR, **more):
     """A stranger's file with unequal flows on a slow path."""
-    group = {"name": "late", "path": "slow", "sender": "a", "flows": entries}
-    content = {
-        **{"netlab": 1, "name": "late", "title": "Late", "streams": [5]},
-        "hosts": {"a": {"kind": "lab"}, "b": {"kind": "lab"}},
-        "paths": {
-            "slow": {
-                "ends": [{"host": "a"}, {"host": "b"}],
-                "link": {"emulator": {"rtt_ms": 20.0, "rate_Mbps": 20.0}},
-            }
-        },
-        "groups": [{**group, **more.pop("group", {})}],
-        "timing": {"seconds": 6.0, "warmup_s": 1.0, "rounds": 1},
-        **more,
-    }
+    group = {"name": "late", "flows": entries, **more.pop("group", {})}
+    timing = {"seconds": 6.0, "warmup_s": 1.0, "rounds": 1}
+    emulator = {"rtt_ms": 20.0, "rate_Mbps": 20.0}
+    usual = {"ends": ("a", "b"), "path": "slow", "streams": [5], "timing": timing}
+    content = two_hosts("late", {"emulator": emulator}, group, **{**usual, **more})
     file = tmp_path / "late.yml"
     file.write_text(yaml.safe_dump(content, sort_keys=False))
     return file
