@@ -34,7 +34,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Wing:
-    """What an optional part offers to the others, each as ``module:name``."""
+    """Offers of an optional part to the others, each as ``module:name``."""
 
     commands: Mapping[str, Command] = field(default_factory=dict)
     """Commands of the shell by their names."""

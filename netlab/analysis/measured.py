@@ -109,7 +109,7 @@ class Measured:
     """They are a hundred times as many as the runs."""
     campaign: str | None = None
     damaged: tuple[str, ...] = ()
-    """What is wrong with each damaged file of the results."""
+    """Fault of each damaged file of the results."""
     _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from netlab.study import QUICK
 
 @dataclass(frozen=True)
 class OwnReport:
-    """What stands in the report of a study in the place of that of any study."""
+    """Parts of the report of a study in the place of those of any study."""
 
     applies: Callable[[Measured], bool]
     """False for results of the study that lack what the report needs."""
@@ -32,7 +32,7 @@ class OwnReport:
 
 @dataclass(frozen=True)
 class Opening:
-    """What opens the report of a study that asks a question of its own."""
+    """Opening of the report of a study that asks a question of its own."""
 
     answer: str
     picture: Callable[[Measured], Any]

@@ -41,7 +41,7 @@ SPAN_NAMES = {
 
 LINKS = {unequal.FIRST: "first link", unequal.SECOND: "second link"}
 WAYS = ("forward", "reverse", *LINKS.values())
-"""What the flows of a run share: a direction, or each of two links in a row."""
+"""Parts of a path that the flows of a run share: a direction, or each of two links in a row."""
 
 
 FROM = "from_"

@@ -171,7 +171,7 @@ def _remedies(m: Measured, flags: pd.Series, again: str) -> str:
 
 
 def _foreign(m: Measured) -> str:
-    """How much of the CPUs other work took from the runs flagged for it; empty without one."""
+    """Share of the CPUs that other work took from the runs flagged for it; empty without one."""
     of_load = m.runs["flags"].fillna("").str.contains(Flag.INTERFERENCE)
     percent = m.runs.loc[of_load, "foreign_cpu_percent"].median()
     if pd.isna(percent):
@@ -238,7 +238,7 @@ def _remedy(
     whole: bool = False,
     timing: Mapping[str, int | str] = {},
 ) -> tuple[str, str]:
-    """How to measure these rows, or the `whole` study: a command, and what to do in a notebook."""
+    """Command and code of a notebook that measure these rows, or the `whole` study."""
     name, outer = m.study.name.removesuffix(QUICK), _outer(m, rows)
     pairs = [f"{key}={level_text(level)}" for key, level in outer.items()]
     options = [word for pair in pairs for word in ("--outer", pair)]

@@ -40,7 +40,7 @@ def gensink_path() -> Path:
 
 
 def bpf_missing() -> str | None:
-    """What the build lacked for BPF congestion controls; None if ``gensink`` has them."""
+    """Lack of the build for BPF congestion controls; None if ``gensink`` has them."""
     text = lib.nl_bpf_missing()
     return text_of(text) if text != ffi.NULL else None
 

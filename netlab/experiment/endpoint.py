@@ -251,7 +251,7 @@ class Endpoint:
                 yield self.session
 
     def _where(self, entry: dict) -> str:
-        """Where a knob of a card applies, for one that the interface lacks."""
+        """Interfaces at which a knob of a card applies, for one that the interface lacks."""
         return self.stack.settings_text() if entry["knob"] in OF_CARDS else ""
 
     def with_mtu(self, mtu_B: int | None) -> AbstractContextManager[TuningSession]:

@@ -256,7 +256,7 @@ def _ecn_of(study: Study, group: Group, host: str) -> dict[str, str | None]:
 
 
 def _negotiates_ecn(study: Study, group: Group, host: str, peer: str) -> bool:
-    """Whether connections that a host opens to its peer have ECN: as found hosts only answer."""
+    """True if connections that a host opens to its peer have ECN: as found hosts only answer."""
     of_peer = _ecn_of(study, group, peer)
     if any(of_peer[tuning] != REFUSES_ECN for tuning in _asking(study, group, host)):
         return True

@@ -1,4 +1,4 @@
-"""What else uses the hosts of a path, and a wait until it is little, before runs are measured."""
+"""Other use of the hosts of a path, and a wait until it is little, before runs are measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured on hosts: a block of a study, and a screen of the knobs of a tuning."""
+"""Measurements on hosts: a block of a study, and a screen of the knobs of a tuning."""
 
 from __future__ import annotations
 

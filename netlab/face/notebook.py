@@ -17,7 +17,7 @@ Made = Callable[Concatenate[Any, P], MadeT]
 
 
 class Shown:
-    """What a notebook shows as its parts, one below the other: its answer, if nothing else."""
+    """Parts that a notebook shows, one below the other: its answer, if nothing else."""
 
     answer: Any
 

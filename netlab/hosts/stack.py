@@ -1,4 +1,4 @@
-"""What lies below a network interface: cards, slaves of a bond, the parent of a VLAN, a VRF above.
+"""Devices below a network interface: cards, slaves of a bond, the parent of a VLAN, a VRF above.
 
 A setting of a card has its effect where the card is, a stream takes one slave, and an MTU is
 bounded by what carries it. Every other part of netlab that needs one of these asks here.
@@ -228,7 +228,7 @@ class InterfaceStack:
         return "; ".join(parts)
 
     def settings_text(self) -> str:
-        """Where the settings of a card apply; empty of a card that stands alone."""
+        """Interfaces at which the settings of a card apply; empty of a card that stands alone."""
         top = self.layers[:1]
         if not top or not (top[0].lower or top[0].kind in (*TUNNELS, "openvswitch")):
             return ""

@@ -321,7 +321,7 @@ def _end_strays(state: Path) -> None:
 
 
 def _is_of_lab(process: Path, place: str) -> bool:
-    """Whether a process is netlab's C core with a file of the lab open."""
+    """True if a process is netlab's C core with a file of the lab open."""
     program = os.readlink(process / "exe")
     if not Path(program).name.startswith("gensink"):
         return False

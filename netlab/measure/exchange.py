@@ -234,7 +234,7 @@ def window_of(result: EndResult) -> Window:
 
 
 def tcp_of(stream: StreamEnd) -> Tcp:
-    """What TCP counted of a stream; empty without it."""
+    """Counts of TCP of a stream; empty without it."""
     return stream.get("tcp") or Tcp()
 
 

@@ -45,7 +45,7 @@ INTERFACE_SLACK_B = 262_144
 Ends = tuple[SentEnd, ReadEnd]
 TcpBytes = Literal["bytes_acked", "bytes_received"]
 Place = Literal["incoming_cpu", "napi_id"]
-"""Where the kernel received a stream: a CPU, a queue of the card."""
+"""Place at which the kernel received a stream: a CPU, a queue of the card."""
 
 ARRIVED: tuple[DatagramKey, ...] = ("received", "duplicates", "invalid")
 

@@ -59,7 +59,7 @@ def _one_way(probe: SentProbes) -> dict[str, np.ndarray]:
 
 
 def _added_one_way(probes: Sequence[SentProbes]) -> dict[str, float]:
-    """What the load adds to each way, and the error that the exchanges before and after leave."""
+    """Delay added to each way by the load, and the error of the exchanges before and after."""
     made = [ways for probe in probes if (ways := _one_way(probe))]
     if not made:
         return {}

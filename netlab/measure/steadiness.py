@@ -184,7 +184,7 @@ class Unsteady:
 
 
 def may_be_halved(row: Mapping) -> bool:
-    """Whether a loss, or a scheduler of a full core, may have halved the rate of a run."""
+    """True if a loss, or a scheduler of a full core, may have halved the rate of a run."""
     busiest_percent = row.get("busiest_core_percent")
     return row.get("retransmits") != 0 or (busiest_percent or 0) >= BUSY_CORE_PERCENT
 

@@ -24,7 +24,7 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 _NAN = re.compile(r"(?<=[:,\[\s])-?nan(?=[\s,}\]])")
-"""What cJSON of old writes for a number that is none."""
+"""Text of an old cJSON for a number that is none."""
 
 OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
 _NOT_ECHO = re.compile(r"[\[\]{}\"]")

@@ -76,7 +76,7 @@ def _part(part: stored_calibrations.CalibratedPart, hosts: Mapping[str, str]) ->
 
 
 def _measured(part: stored_calibrations.CalibratedPart, hosts: Mapping[str, str]) -> str:
-    """When and where a part was measured, and the hosts of the study that are another machine."""
+    """Time and place of a part, and the hosts of the study that are another machine."""
     kernel = part.machine.get("kernel")
     system = f"Linux {kernel}" if kernel else "kernel not recorded"
     machine = _cpu_in_words(part.machine.get("cpu_model"), part.machine.get("cpus"))

@@ -1,4 +1,4 @@
-"""How to read a report, and the method of its study, in sentences."""
+"""Help for readers of a report, and the method of its study, in sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHOD, READING = PAGES["method"]["paragraphs"], PAGES["how-to-read"]["sections"
 
 
 def reading_page() -> Page:
-    """How to read a report: cells, intervals, bottlenecks, marks and flags."""
+    """Help for readers of a report: cells, intervals, bottlenecks, marks and flags."""
     text = Markup(
         "<p>A flag marks a run that failed, was disturbed or is doubted. Its figures are left "
         'out of its cell. The <a href="precision.html">page of precision and flags</a> lists every '

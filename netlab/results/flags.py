@@ -44,7 +44,7 @@ class Flag(StrEnum):
     detail: str
     """Limits and columns, for the documentation alone."""
     again: str
-    """When the run is measured again."""
+    """Condition under which the run is measured again."""
 
     def __new__(
         cls,

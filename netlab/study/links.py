@@ -274,7 +274,7 @@ class Emulator(Model, title="`paths.NAME.link.emulator`"):
 
     @property
     def marks(self) -> bool:
-        """Whether the discipline marks (ECN) where it would drop."""
+        """True if the discipline marks (ECN) where it would drop."""
         return self.queue_discipline == "cake" if self.queue_ecn is None else self.queue_ecn
 
     def check_queue(self) -> None:

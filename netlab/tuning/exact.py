@@ -144,7 +144,7 @@ INSTEAD = {
     "net.ipv6.conf": "some remove addresses and routes, or reset those of other interfaces",
     "net.ipv4.conf": "some reset those of other interfaces",
 }
-"""What is known of other sysctls, by their beginning."""
+"""Kinds of other sysctls by their beginning."""
 
 
 def is_exact(kind: str, name: str | None) -> bool:

@@ -68,7 +68,7 @@ def _uncompared(kind: str) -> dict[str, Any]:
 
 
 def beside_text(changes: Entries) -> str:
-    """What a knob changed beside itself, as a clause; the first of them if there are many."""
+    """Changes by a knob beside its own, as a clause; the first of them if there are many."""
     texts = [
         f"{one['what']}, {one['was'] or 'absent'} to {one['found'] or 'absent'}"
         for one in changes[:MOST_BESIDE]

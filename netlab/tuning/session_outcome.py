@@ -33,7 +33,7 @@ class TuningResult:
     conflicts: Entries = field(default_factory=list)
     failed: Entries = field(default_factory=list)
     beside: Entries = field(default_factory=list)
-    """What knobs with a risk changed beside themselves; a revert puts it back, or reports it."""
+    """Changes by knobs with a risk beside their own; a revert puts them back, or reports them."""
 
     def record(self) -> dict[str, Any]:
         return asdict(self)

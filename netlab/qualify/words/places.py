@@ -24,7 +24,7 @@ MOST_S = 120
 
 @dataclass(frozen=True)
 class Place:
-    """Where a truth is made: the lab and the open ends of its path."""
+    """Place in which a truth is made: the lab and the open ends of its path."""
 
     lab: Lab
     endpoints: Mapping[str, Endpoint]
