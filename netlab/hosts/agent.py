@@ -27,9 +27,10 @@ ELF_MACHINES = {
     258: ("loongarch64",),
 }
 COMPILE_TIMEOUT_S = 300.0
+ELSEWHERE = "name a directory for it by `agent_directory` of the host in the study"
 
-# The directory that the study names, or the cache; and where the agent lies if the cache's file
-# system runs no programs. First argument: the named directory, or nothing.
+# The directory that the study names, or the cache; and where the agent lies if the cache cannot be
+# written, or its file system runs no programs. First argument: the named directory, or nothing.
 PLACES = r"""
 u=$(id -u)
 own=$1
@@ -48,12 +49,14 @@ LOOK = (
     + r"""
 umask 077
 use() {
-  [ -z "$first" ] || ! [ -L "$1" ] || return 1
-  if ! mkdir -p "$1" || ! [ -O "$1" ] || ! chmod 700 "$1" || ! cd "$1"; then
-    [ -z "$first" ] || return 1
-    if [ -d "$1" ]; then echo "$1 belongs to another user" >&2; fi
-    exit 1
+  [ -z "$tried" ] || ! [ -L "$1" ] || return 1
+  tried=yes
+  mkdir -p "$1" || return 1
+  if ! [ -O "$1" ]; then
+    echo "$1 belongs to another user" >&2
+    return 1
   fi
+  chmod 700 "$1" && cd "$1" || return 1
   first=${first:-$1}
   t=.runs-$$
   (: >"$t") 2>/dev/null || return 0
@@ -63,8 +66,9 @@ use() {
   rm -f "$t"
   return $s
 }
+tried=
 first=
-each use || cd "$first" || exit 1
+each use || cd "${first:-/none}" 2>/dev/null || exit 1
 printf 'directory %s\n' "$PWD"
 printf 'machine %s\n' "$(uname -m)"
 for c in cc gcc clang; do
@@ -123,9 +127,10 @@ def push_agent(
     """Deploy the agent if the host lacks it, and return its path.
 
     The agent lies below the directory that the study names, else in ``$XDG_CACHE_HOME/netlab`` or
-    ``~/.cache/netlab`` of the login there, or in ``$XDG_RUNTIME_DIR`` or ``/var/tmp`` if only there
-    programs run, under its SHA-256. One that is there and intact is not sent again; a damaged one
-    is replaced. A host of another machine type compiles it from the sources, if it has a compiler.
+    ``~/.cache/netlab`` of the login there, or in ``$XDG_RUNTIME_DIR`` or ``/var/tmp`` if that
+    cannot be written or runs no programs, under its SHA-256. One that is there and intact is not
+    sent again; a damaged one is replaced. A host of another machine type compiles it from the
+    sources, if it has a compiler.
     """
     content = binary.read_bytes()
     wanted = hashlib.sha256(content).hexdigest()
@@ -169,7 +174,7 @@ def _look(host: Host, *names: str) -> dict[str, str]:
     seen: dict[str, str] = {}
     done = host.run(("sh", "-c", LOOK, "look", host.agent_directory, *names), check=False)
     if done.exit_status != 0:
-        message = "the cache directory of the agent cannot be used"
+        message = f"no directory for the agent can be used; {ELSEWHERE}"
         raise HostError(host.name, message, output=done.stderr, code="E-HOST-013")
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
@@ -197,12 +202,15 @@ def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None
     seen = _look(host)
     free_kB = whole_number(seen.get("free_kB", ""))
     if seen.get("free_inodes") == "0":
-        message = f"no inode for the agent: the file system of {seen['directory']} has none left"
+        message = (
+            f"no inode for the agent: the file system of {seen['directory']} has none left; remove "
+            f"files there, or {ELSEWHERE}"
+        )
         raise HostError(host.name, message, code="E-HOST-037") from None
     if free_kB is not None and free_kB * 1024 < size:
         message = (
             f"no space for the agent: {seen['directory']} has {free_kB} kB free, "
-            f"{-(-size // 1024)} kB are needed"
+            f"{-(-size // 1024)} kB are needed; make space, or {ELSEWHERE}"
         )
         raise HostError(host.name, message, code="E-HOST-015") from None
 

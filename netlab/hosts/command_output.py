@@ -12,6 +12,7 @@ UNSAFE = re.compile(rb"[^ -~]|[\\'!]")
 """Bytes that a login shell may read in another way than sh within single quotes."""
 
 PRINTED_BYTES = 1 << 16
+"""Kept of what comes before the mark: the words of a login that runs no command."""
 
 
 def command_line(argv: tuple[str, ...]) -> bytes:
@@ -29,16 +30,20 @@ class CommandOutput:
         self._before: bytes | None = b""  # None once the command has begun
         self._kept = b""
 
+    @property
+    def has_begun(self) -> bool:
+        return self._before is None
+
     def begin(self, timeout_s: float) -> bool:
         """Read until the command has begun, or has not and will not; False at the end."""
         deadline = time.monotonic() + timeout_s
         while self._before is not None:
             chunk = self._receive(65536, max(0.0, deadline - time.monotonic()))
             printed, begins, output = (self._before + chunk).partition(BEGIN)
-            if begins or not chunk or len(printed) > PRINTED_BYTES:
+            if begins or not chunk:
                 self._before, self._kept = None, output if begins else printed
                 return bool(chunk)
-            self._before = printed
+            self._before = printed[-PRINTED_BYTES:]
         return True
 
     def read(self, size: int, timeout_s: float) -> bytes:

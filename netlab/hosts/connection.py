@@ -271,6 +271,11 @@ class SshPipe:
                     return refusal[1] if refusal else (said or ["the connection is gone"])[0]
         return ""
 
+    @property
+    def has_begun(self) -> bool:
+        """True once the login shell has started the command, past its start-up files."""
+        return self._output.has_begun
+
     def write(self, data: bytes) -> None:
         view = memoryview(data)
         with self._input:

@@ -140,7 +140,7 @@ class Host(ABC):
         if lost:
             raise self._error(command, lost, output=stderr, code="E-HOST-001")
         if status is None:
-            raise self._timed_out(command, timeout_s, stderr)
+            raise self._timed_out(pipe, command, timeout_s)
         if check and status != 0:
             what = "the command failed" if status > 0 else "the command was ended by a signal"
             output = stderr or stdout
@@ -176,9 +176,9 @@ class Host(ABC):
     def _error(self, argv: tuple[str, ...], what: str, *, code: str, **more: Any) -> HostError:
         return HostError(self.name, what, command=shown(argv), code=code, **more)
 
-    def _timed_out(self, command: tuple[str, ...], timeout_s: float, stderr: str) -> HostError:
+    def _timed_out(self, pipe: Pipe, command: tuple[str, ...], timeout_s: float) -> HostError:
         what = f"did not end within {timeout_s:g} s"
-        return self._error(command, what, output=stderr, code="E-HOST-004")
+        return self._error(command, what, output=pipe.stderr_text(), code="E-HOST-004")
 
     def _communicate(
         self, pipe: Pipe, command: tuple[str, ...], deadline: float, timeout_s: float
@@ -188,7 +188,7 @@ class Host(ABC):
             try:
                 chunk = pipe.read(65536, max(0.001, deadline - time.monotonic()))
             except TimeoutError:
-                raise self._timed_out(command, timeout_s, pipe.stderr_text()) from None
+                raise self._timed_out(pipe, command, timeout_s) from None
             if not chunk:
                 return output.decode("utf-8", "surrogateescape")
             output += chunk

@@ -18,6 +18,7 @@ from netlab.hosts.connection import (
     LOGIN_SPARE_S,
     SILENCE_S,
     Connection,
+    SshPipe,
     option_words,
     said_by_ssh,
 )
@@ -206,6 +207,15 @@ class SshHost(Host):
             )
         raise self._error(argv, reason, code="E-HOST-023")
 
+    def _timed_out(self, pipe: Pipe, command: tuple[str, ...], timeout_s: float) -> HostError:
+        if not isinstance(pipe, SshPipe) or pipe.has_begun:
+            return super()._timed_out(pipe, command, timeout_s)
+        reason = (
+            f"its login shell started no command within {timeout_s:g} s; a start-up file such as "
+            "~/.bashrc may wait for input, or print without end, also where there is no terminal"
+        )
+        return self._error(command, reason, output=pipe.stderr_text(), code="E-HOST-071")
+
     def _options(self) -> tuple[list[str], dict[str, str], float]:
         """Words for ssh, what its configuration says of the host, and the timeout to connect."""
         for key, value in (("address", self.address), ("user", self.user or "x")):
@@ -314,6 +324,14 @@ class SshHost(Host):
                 "`ssh-keygen -t ed25519` and install it with "
                 f"`ssh-copy-id {user}@{place}`"
             ), "E-HOST-036"
+        offered = log.count("debug1: Offering public key")
+        if "Too many authentication failures" in log and offered:
+            return (
+                f"{place} closed the login of user {user} after {offered} keys, before one that it "
+                "accepts (MaxAuthTries in its sshd_config); an agent offers all that it has: name "
+                "the right one by `IdentityFile` with `IdentitiesOnly yes` in ~/.ssh/config, or by "
+                "`identity_file` in the study"
+            ), "E-HOST-056"
         return (
             f"no key or agent was accepted for user {user} at {place} "
             "(netlab uses no passwords); try `ssh-copy-id`"

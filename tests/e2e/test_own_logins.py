@@ -323,6 +323,29 @@ def test_a_host_key_that_ssh_refuses_is_refused_in_its_words(known_site, knows, 
     assert any(of_ssh in line for line in lines), complaint
 
 
+def test_an_agent_of_many_keys_ends_a_login_by_name_of_the_limit(tmp_path):
+    """An agent offers all of its keys, and sshd closes the connection after six."""
+    with Visitor(tmp_path) as site:
+        key, agents_keys = site.state / "key", [site.state / f"other{n}" for n in range(7)]
+        for file in agents_keys:
+            make = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file)
+            subprocess.run(make, check=True)
+        shutil.copy(key, site.state / "kept")
+        shutil.move(key, site.state / "last")
+        shutil.move(agents_keys[0], key)
+        environment, _ = agent(site)
+        socket = {"SSH_AUTH_SOCK": environment.partition("=")[2], "PATH": "/usr/bin:/bin"}
+        add = ("ssh-add", "-q", *agents_keys[1:], site.state / "last")
+        subprocess.run(add, env=socket, check=True)
+        words = ("init", "192.0.2.2", "192.0.2.6", "-o", "many.yml")
+        code, complaint = site.finished(site.start(*words, prefix=f"env {environment}"))
+        assert code == 1 and "after 6 keys" in complaint and "[E-HOST-056]" in complaint, complaint
+        configured(site, "IdentitiesOnly yes\nIdentityFile {state}/kept")
+        names = ("init", "left", "right", "-o", "many.yml")
+        code, complaint = site.finished(site.start(*names, prefix=f"env {environment}"))
+        assert code == 0, complaint
+
+
 IN_A_LINE = """\
 import netlab
 study = netlab.Study.between("root@192.0.2.2", "192.0.2.6", ssh=True, rate_Mbps=10_000,

@@ -113,10 +113,25 @@ def test_without_sha256sum_the_digest_is_that_of_the_copy_read_back(tmp_path, bi
         assert len(host.puts) == 2
 
 
-def test_a_cache_that_cannot_be_made_is_one_clear_message(host, binary):
+@pytest.fixture
+def unwritable(host, tmp_path, monkeypatch):
+    """A host with another place for an agent than its home, which cannot be written."""
     (host.home / ".cache").write_text("a file")
-    with refused(HostError, "E-HOST-013", match=r"\n.*(File exists|Not a directory)"):
-        push_agent(host, binary)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    return host
+
+
+def test_without_a_cache_that_can_be_written_the_agent_lies_elsewhere(unwritable, binary, tmp_path):
+    remote = push_agent(unwritable, binary)
+    assert Path(remote).parent == tmp_path / "run" / "netlab-cache"
+    assert unwritable.run((remote,)).stdout == "pushed\n"
+    assert push_agent(unwritable, binary) == remote and len(unwritable.puts) == 1
+
+
+def test_a_named_directory_that_cannot_be_made_is_one_clear_message(unwritable, binary):
+    unwritable.agent_directory = str(unwritable.home / ".cache" / "of us")
+    with refused(HostError, "E-HOST-013", match=r"agent_directory(.|\n)*(File exists|Not a dir)"):
+        push_agent(unwritable, binary)
 
 
 def test_a_host_of_another_machine_type_builds_its_own_once(host, sources, tmp_path):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from refusals import refused
 from waiting import until
 
-from netlab.errors import BadInput
+from netlab.errors import BadInput, HostError
 from netlab.hosts.command_output import BEGIN, CommandOutput, command_line
+from netlab.hosts.connection import Connection, SshPipe
 from netlab.hosts.controls import SOCKET_PATH_BYTES, Controls
 from netlab.hosts.ssh import SshHost
 
@@ -72,7 +73,10 @@ def output_of(*chunks: bytes) -> CommandOutput:
         (b"Welcome!\n" + BEGIN[:9], BEGIN[9:], b"output"),
         (BEGIN + b"out", b"put"),
         (b"\x1b[2J" + BEGIN + b"output",),
+        (*(b"x" * 65536,) * 16, b"x" * 16960 + BEGIN[:9], BEGIN[9:], b"output"),
+        (b"x" * 1_000_000 + BEGIN + b"output",),
     ],
+    ids=("a line", "two chunks", "nothing", "an escape", "1 MB in chunks", "1 MB"),
 )
 def test_what_start_up_files_print_is_no_output(chunks):
     output = output_of(*chunks)
@@ -84,6 +88,30 @@ def test_a_login_that_runs_no_command_shows_what_it_printed():
     output = output_of(b"This account is ", b"closed.\n")
     assert output.read(100, 1.0) == b"This account is closed.\n"
     assert output.read(100, 1.0) == b""
+
+
+@pytest.mark.parametrize("start_up", ["sleep 60", "cat /dev/zero"])
+def test_a_start_up_file_without_end_is_named(start_up, tmp_path):
+    host = Login(start_up, tmp_path)
+    with refused(HostError, "E-HOST-071", match="start-up file"):
+        host.run(("true",), timeout_s=0.5)
+
+
+def test_a_command_without_end_is_not_a_start_up_file(tmp_path):
+    host = Login(f"echo '{BEGIN.decode().strip()}'; sleep 60", tmp_path)
+    with refused(HostError, "E-HOST-004"):
+        host.run(("true",), timeout_s=3)
+
+
+class Login(SshHost):
+    """A host whose login shell is a script of this machine."""
+
+    def __init__(self, script: str, directory: Path):
+        super().__init__("a", "a")
+        self._argv, self._log = [b"sh", b"-c", script.encode()], str(directory / "log")
+
+    def _spawn(self, argv: tuple[str, ...]) -> SshPipe:
+        return SshPipe(self._argv, self._log, Connection("a"))
 
 
 def test_a_configuration_that_ssh_refuses_is_named(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from e2e.faults.fault_site import ADDRESSES, Site
 from e2e.faults.of_hosts import (
     LIE,
     cache_mounted,
+    cache_read_only,
     clocks_differ,
     route_added,
     run_filled,
@@ -108,7 +109,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "the disk of a host's journals fills up during a run": run_filled,
     "the output of a tool fills the disk of a host": lambda site: tool_mounted(site, "size=8k"),
     "a host has no inode for the output of a tool": lambda site: tool_mounted(site, "nr_inodes=2"),
-    "the cache of a host is read-only": lambda site: cache_mounted(site, "ro"),
+    "the cache of a host is read-only": cache_read_only,
     "a host allows 40 open files": lambda site: wrapped(site, "ulimit -n 40"),
     "the agent has 3 MB of memory": lambda site: wrapped(
         site, 'case $SSH_ORIGINAL_COMMAND in *" agent "*) ulimit -v 3000;; esac'

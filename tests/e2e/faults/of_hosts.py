@@ -25,6 +25,18 @@ def cache_mounted(site: Site, options: str) -> Result:
         return site.finished(site.measure())
 
 
+def cache_read_only(site: Site) -> Result:
+    """As the home of a live image; the agent lies elsewhere."""
+    place, config = site.state / "b" / "spare-cache", site.state / "b" / "sshd_config"
+    place.mkdir()
+    set_env = config.read_text().replace("SetEnv ", f"SetEnv XDG_RUNTIME_DIR={place} ")
+    with changed(config, set_env):
+        result = cache_mounted(site, "ro")
+    assert [*place.glob("netlab-cache/gensink-*")]
+    site.serve("b")
+    return result
+
+
 def run_mounted(site: Site, options: str) -> Result:
     """The directory of host b's locks and journals, for its sshd and what that starts alone."""
     mount = f"mkdir -p /run/netlab; mount -t tmpfs -o mode=700,{options} x /run/netlab; exec"
