@@ -19,10 +19,10 @@ from netlab.files.recorded_facts import EndFacts
 from netlab.generators import missing
 from netlab.hosts.host_facts import whole_number
 from netlab.hosts.path import ping
-from netlab.measure.exchange import datagrams, measure
+from netlab.measure.exchange import Request, RunEnd, datagrams, measure
 from netlab.measure.link_local import scoped
 from netlab.measure.probe_columns import probe_fault
-from netlab.measure.segment import packet_size, tcp_rtt_s
+from netlab.measure.segment import PacketSize, packet_size, tcp_rtt_s
 from netlab.measure.shared_machines import one_machine
 from netlab.measure.steadiness import longer
 from netlab.study import OWN, UDP, Group, Study, Timing, Udp, flows
@@ -527,7 +527,7 @@ def _mtu(
             for endpoint in endpoints.values():
                 endpoint.wait_for_carrier()
             ways = [way for side in (one, *also) for way in ((side, other), (other, side))]
-            sizes = [packet_size(*way, request) for way in ways]
+            sizes, refused = _packet_sizes(ways, request, _directions(study, groups))
     except HostError:
         raise
     except NetlabError as error:
@@ -548,4 +548,34 @@ def _mtu(
         if set_B is None:
             return Check("warn", subject, f"{text}; TCP uses these")
         return _check(subject, f"{text}; `mtus_B: [{least_B}]` fits it", fails=True)
+    if refused:
+        ways_text = " and ".join(f"from {size.sender} to {size.receiver}" for size in sizes)
+        text = f"packets of {least_B} B pass {ways_text}, not fragmented; no group sends the other"
+        return Check("warn", subject, f"{text} way, which fails: {'; '.join(refused)}")
     return _check(subject, f"packets of {least_B} B pass both ways, not fragmented")
+
+
+def _directions(study: Study, groups: list[Group]) -> set[tuple[str, str]]:
+    """Sender and receiver of each way in which the groups of a path send."""
+    ways: set[tuple[str, str]] = set()
+    for group in study.run_groups(groups):
+        receiver = study.receiver(group)
+        for sender in study.senders(group):
+            ways |= {(sender, receiver)}
+            ways |= {(receiver, sender)} if group.direction == "<->" else set()
+    return ways
+
+
+def _packet_sizes(
+    ways: Iterable[tuple[RunEnd, RunEnd]], request: Request, used: set[tuple[str, str]]
+) -> tuple[list[PacketSize], list[str]]:
+    """Packets that pass each way, and why none does in a way that is not used."""
+    sizes, refused = [], []
+    for sender, receiver in ways:
+        try:
+            sizes.append(packet_size(sender, receiver, request))
+        except RunError as error:
+            if not used or (sender.host, receiver.host) in used:
+                raise
+            refused.append(str(error))
+    return sizes, refused

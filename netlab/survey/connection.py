@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Self
 
 from netlab import core
@@ -32,6 +33,14 @@ ONE_BYTE = Request(
 )
 
 
+@dataclass(frozen=True)
+class Connected:
+    """Round trip of a path; ``refused`` has the reason by each sender that cannot connect."""
+
+    rtt_ms: float
+    refused: Mapping[str, str]
+
+
 class Connector:
     """Connects two hosts by their agents, which start with the first connection."""
 
@@ -46,19 +55,23 @@ class Connector:
     def __exit__(self, *_error: object) -> None:
         self._open.close()
 
-    def rtt_ms(self, ends: tuple[FoundEnd, FoundEnd]) -> float:
-        """Round trip of a connection that carries a byte; RunError with the reason of each way."""
+    def connect(self, ends: tuple[FoundEnd, FoundEnd]) -> Connected:
+        """Send a byte each way; RunError with the reason of each if none passes."""
         self._agents = self._agents or {n: self._started(host) for n, host in self._hosts.items()}
         one, other = map(self._end, ends)
-        reasons = []
+        rtts_ms, refused = [], {}
         for sender, receiver in ((one, other), (other, one)):
             try:
                 if rtt_s := tcp_rtt_s(sender, receiver, ONE_BYTE):
-                    return 1e3 * rtt_s
-                reasons.append(f"{sender.host}: no data arrive at {receiver.host}")
+                    rtts_ms.append(1e3 * rtt_s)
+                else:
+                    refused[sender.host] = f"{sender.host}: no data arrive at {receiver.host}"
             except RunError as error:
-                reasons.append(str(error))
-        raise RunError("; ".join(dict.fromkeys(reasons)), reason="peer", code="E-SURVEY-006")
+                refused[sender.host] = str(error)
+        if rtts_ms:
+            return Connected(rtts_ms[0], refused)
+        reasons = "; ".join(dict.fromkeys(refused.values()))
+        raise RunError(reasons, reason="peer", code="E-SURVEY-006")
 
     def _end(self, end: FoundEnd) -> RunEnd:
         name, card = end.host.name, end.interface.name

@@ -229,6 +229,14 @@ def _firewall(end: FoundEnd) -> Iterator[Finding]:
 def _pair(path: FoundPath) -> Iterator[Finding]:
     one, other = path.ends
     both = f"{one.host.name}, {other.host.name}"
+    for sender, reason in path.refused.items():
+        receiver = path.receiver_of(sender)
+        yield Finding(
+            receiver.host.name,
+            f"no TCP connection from {sender} arrives at {receiver.address} ({reason}), and one "
+            f"the other way passes: runs with {sender} as the sender would fail",
+            "nft list ruleset",
+        )
     if one.interface.mtu_B != other.interface.mtu_B:
         small = min(path.ends, key=lambda end: end.interface.mtu_B)
         large_B = max(end.interface.mtu_B for end in path.ends)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netlab.errors import BadInput
+from netlab.errors import BadInput, NetlabError
 from netlab.files.yaml_file import yaml_line
 from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import LONGER_S, VIRTUAL_CARDS, Finding, findings
@@ -53,7 +53,7 @@ def study_text(
     for number, path in enumerate(others, start=2):
         lines += _comment("Found too; a group below would measure it:", 2)
         lines += [f"  # {line[2:]}" for line in _path(f"data{number}", path)]
-    lines += ["", *_groups(left.name, right.name, short)]
+    lines += ["", *_groups(first, short)]
     most = min(max(left.cpus, right.cpus, max(STREAMS) * 2), MOST_STREAMS)
     streams = (short.streams,) if short else (*STREAMS, most)
     lines += ["", f"streams: [{', '.join(map(str, streams))}]"]
@@ -68,19 +68,29 @@ def study_text(
     return "\n".join(lines) + "\n"
 
 
-def _groups(left: str, right: str, short: Short | None) -> list[str]:
+def _groups(path: FoundPath, short: Short | None) -> list[str]:
+    left, right = (end.host.name for end in path.ends)
     forward = {"name": f"{left} -> {right}", "path": "data", "sender": left}
     back = {"name": f"{right} -> {left}", "path": "data", "sender": right}
     both = {**forward, "name": f"{left} <-> {right}", "direction": "<->"}
     if short:
         return ["groups:", f"  - {yaml_line(both if short.both else forward)}"]
-    comment = _comment("Both directions at the same time:", 2)
-    entries = [f"  - {yaml_line(group)}" for group in (forward, back)]
-    return ["groups:", *entries, *comment, f"  # - {yaml_line(both)}"]
+    lines = ["groups:"]
+    lines += [f"  - {yaml_line(g)}" for g in (forward, back) if g["sender"] not in path.refused]
+    for group in (forward, back):
+        if group["sender"] in path.refused:
+            receiver = path.receiver_of(group["sender"]).host.name
+            text = f"No TCP connection from {group['sender']} arrives at {receiver}; once it does:"
+            lines += [*_comment(text, 2), f"  # - {yaml_line(group)}"]
+    if path.refused:
+        return lines
+    return [*lines, *_comment("Both directions at the same time:", 2), f"  # - {yaml_line(both)}"]
 
 
 def _path(name: str, path: FoundPath) -> list[str]:
     facts = f"RTT {path.rtt_text}, {'through' if path.routed else 'without'} a router"
+    if path.beside_ssh:
+        facts += ", in the network of the cards that carry SSH"
     if path.bdp_B is not None:
         facts += f"; bandwidth-delay product {path.bdp_B} B"
     lines = [*_comment(facts, 2), f"  {name}:", "    ends:"]
@@ -172,6 +182,8 @@ def init_study(
         text = "exists; --force writes over it, -o FILE another one"
         raise BadInput(text, where=str(file), code="E-SURVEY-003")
     paths = surveyed(reached, data)
+    if short:
+        _check_direction(paths[0], short)
     faults = findings(paths)
     name = file.stem if is_name(file.stem) else "-".join(reached)
     try:
@@ -182,3 +194,17 @@ def init_study(
     load(file)
     used = findings(paths[:1])
     return Written(file, paths, used, len(faults) - len(used))
+
+
+def _check_direction(path: FoundPath, short: Short) -> None:
+    """Refuse a measurement in a direction in which no connection passes."""
+    forward = path.ends[0].host.name
+    for sender, reason in path.refused.items():
+        if short.both or sender == forward:
+            receiver = path.receiver_of(sender)
+            text = (
+                f"no TCP connection from {sender} arrives at {receiver.address} of "
+                f"{receiver.host.name}: {reason}; the other way one passes: exchange the hosts, "
+                "without --both, or open the filter between them"
+            )
+            raise NetlabError(text, code="E-SURVEY-015")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice, product
 from typing import Any
@@ -17,7 +18,7 @@ from netlab.hosts.opening import close_hosts, open_all
 from netlab.hosts.ssh import SshHost
 from netlab.measure.link_local import scoped, without_scope
 from netlab.study import StudyHost
-from netlab.survey.connection import Connector
+from netlab.survey.connection import Connected, Connector
 from netlab.survey.probe import survey
 from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey, Interface
 
@@ -75,7 +76,8 @@ def find_paths(
 
     Two interfaces are joined if each has an address in the network of the other and a TCP
     connection passes. Cards that have link-local addresses alone, as those of a bare cable, are
-    tried where no other than the path of SSH is found. Without any, the path is the one that
+    tried where no other than the path of SSH is found; those in the switch of the cards of SSH
+    come before these only if they are faster. Without any, the path is the one that
     packets to the SSH address of the other host take.
     """
     paths: list[FoundPath] = []
@@ -98,7 +100,10 @@ def find_paths(
     if not data and all(any(end.is_management for end in path.ends) for path in paths):
         by_ssh, paths = paths, []
         try_each(_cables(hosts[0], *surveys))
-        paths += by_ssh
+        beside = _beside_ssh(hosts[0], surveys[1], paths)
+        paths = [replace(path, beside_ssh=path.ends[0].interface.name in beside) for path in paths]
+        # another card of the same switch is the better path only if it is faster
+        paths = sorted((*paths, *by_ssh), key=partial(_rank_by_switch, by_ssh))
     if not paths and not data and (routed := _routed(hosts, surveys)):
         paths += tried(routed, routed=True)
     if not paths:
@@ -128,21 +133,46 @@ def _cables(host: Host, left: HostSurvey, right: HostSurvey) -> list[Ends]:
         for each in (left, right)
     ]
     pairs = list(islice(product(*bare), MOST_CABLES))
+    pings = _pings(host, [(card.name, scoped(to, card.name)) for (card, _), (_, to) in pairs])
+    return [
+        (FoundEnd(left, *one), FoundEnd(right, *other))
+        for (one, other), answered in zip(pairs, pings, strict=True)
+        if answered
+    ]
+
+
+def _pings(host: Host, targets: Iterable[tuple[str, str]]) -> Iterator[bool]:
+    """True for each card and address between which a ping comes back."""
     pings = [
         partial(
             host.run,
-            ("sh", "-c", PING, "ping", card.name, scoped(address, card.name), "1"),
+            ("sh", "-c", PING, "ping", card, address, "1"),
             timeout_s=PING_TIMEOUT_S,
             check=False,
         )
-        for (card, _), (_, address) in pairs
+        for card, address in targets
     ]
-    printed = (done.result().stdout for done in together(pings, at_once=PINGS_AT_ONCE))
-    return [
-        (FoundEnd(left, *one), FoundEnd(right, *other))
-        for (one, other), text in zip(pairs, printed, strict=True)
-        if _TIMES.search(text)
-    ]
+    for done in together(pings, at_once=PINGS_AT_ONCE):
+        yield _TIMES.search(done.result().stdout) is not None
+
+
+def _beside_ssh(host: Host, other: HostSurvey, paths: Sequence[FoundPath]) -> set[str]:
+    """Cards of a host that reach the card of the other host which carries SSH."""
+    management = _holder(other, other.ssh_address)
+    if management is None or not management.link_local:
+        return set()
+    names = [path.ends[0].interface.name for path in paths]
+    address = management.link_local[0].own
+    pings = _pings(host, [(name, scoped(address, name)) for name in names])
+    return {name for name, answered in zip(names, pings, strict=True) if answered}
+
+
+def _rank_by_switch(by_ssh: Sequence[FoundPath], path: FoundPath) -> int:
+    """Order of separate cards, cards beside those of SSH that are faster, SSH, and the others."""
+    if not path.beside_ssh:
+        return 2 if path in by_ssh else 0
+    fastest_Mbps = max((each.speed_Mbps or 0 for each in by_ssh), default=0)
+    return 1 if (path.speed_Mbps or 0) > fastest_Mbps else 3
 
 
 def _is_bare(card: Interface) -> bool:
@@ -168,8 +198,18 @@ def _given(
             if _has(other, address):
                 text += f"; {other.name} has it: --data takes an address of each host, in order"
             raise NetlabError(f"{one.name}: {text}", code="E-SURVEY-002")
+    kinds = {address: _kind(address) for address in data}
+    if len({*kinds.values()}) > 1:
+        given = " and ".join(f"{address} is {kind}" for address, kind in kinds.items())
+        listed = "; ".join(f"{each.name} has {_listed(each)}" for each in surveys)
+        text = f"{given}: a connection has both ends in one of them ({listed})"
+        raise NetlabError(f"--data: {text}", code="E-SURVEY-014")
     one_end, other_end = map(_end_with, hosts, surveys, data, reversed(data))
     return one_end, other_end
+
+
+def _kind(address: str) -> str:
+    return "IPv6" if ":" in address else "IPv4"
 
 
 def _has(survey: HostSurvey, address: str) -> bool:
@@ -254,14 +294,15 @@ def _connected(host: Host, ends: Ends, connector: Connector, *, routed: bool) ->
     source = card.name if card.stack.vrf else scoped(ends[0].address, card.name)
     argv = ("sh", "-c", PING, "ping", source, scoped(ends[1].address, card.name), str(PINGS))
     ping = partial(host.run, argv, timeout_s=PING_TIMEOUT_S, check=False)
-    calls: list[Callable[[], Any]] = [partial(connector.rtt_ms, ends), ping]
+    calls: list[Callable[[], Any]] = [partial(connector.connect, ends), ping]
     connected, pinged = together(calls, at_once=2)
     times = _TIMES.search(pinged.result().stdout)
     if times and isinstance(error := connected.exception(), RunError):
         text = f"{error}; a ping comes back, so that a firewall may lie between"
         raise RunError(text, reason=error.reason, code="E-SURVEY-008") from None
-    rtt_ms = connected.result()
-    return FoundPath(ends, float(times[1]) if times else rtt_ms, routed, answers=bool(times))
+    tcp: Connected = connected.result()
+    rtt_ms = float(times[1]) if times else tcp.rtt_ms
+    return FoundPath(ends, rtt_ms, routed, answers=bool(times), refused=tcp.refused)
 
 
 def name_of(address: str, taken: Sequence[str] = ()) -> str:

@@ -161,13 +161,20 @@ class FoundPath:
     """A path between two hosts on which a TCP connection passes.
 
     ``routed`` is true if a router lies between; ``rtt_ms`` is the mean round trip of a few pings,
-    or without ``answers`` that of the connection.
+    or without ``answers`` that of the connection. ``refused`` has the reason by the name of a
+    sender from which none passes; the other way one does. ``beside_ssh`` is true for cards without
+    an address of their own in the network of the cards that carry SSH.
     """
 
     ends: tuple[FoundEnd, FoundEnd]
     rtt_ms: float
     routed: bool = False
     answers: bool = True
+    refused: Mapping[str, str] = field(default_factory=dict)
+    beside_ssh: bool = False
+
+    def receiver_of(self, sender: str) -> FoundEnd:
+        return next(end for end in self.ends if end.host.name != sender)
 
     @property
     def rtt_text(self) -> str:

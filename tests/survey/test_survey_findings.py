@@ -54,6 +54,11 @@ def path(host: HostSurvey = HOST, card: Interface = CARD, peer: Interface = CARD
     return FoundPath((FoundEnd(host, card, "198.18.0.1"), there), 0.1)
 
 
+def test_a_way_that_no_connection_passes_is_a_finding_of_the_receiver():
+    (one,) = findings((replace(path(), refused={"here": "port 1 did not answer"}),))
+    assert one.host == "there" and "from here arrives at 198.18.0.2 (port 1 did" in one.reason
+
+
 def test_a_clean_path_has_no_finding():
     assert findings((path(),)) == ()
 

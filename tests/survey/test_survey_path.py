@@ -11,6 +11,7 @@ from netlab.errors import NetlabError, RunError
 from netlab.hosts import stack
 from netlab.hosts.host import Completed
 from netlab.survey import probe
+from netlab.survey.connection import Connected
 from netlab.survey.paths import find_paths, joined
 from netlab.survey.surveyed import Address, HostSurvey, Interface
 
@@ -18,6 +19,11 @@ from netlab.survey.surveyed import Address, HostSurvey, Interface
 def card(name: str, *addresses: str, **more) -> Interface:
     found = (Address.of(text.partition("/")[0], text) for text in addresses)
     return Interface(name, tuple(one for one in found if one), **more)
+
+
+def local(address: str) -> tuple[Address, ...]:
+    own = Address.of(address, f"{address}/64")
+    return (own,) if own else ()
 
 
 def host(name: str, *cards: Interface, ssh: str = "") -> HostSurvey:
@@ -47,12 +53,13 @@ class Connecting:
     """Connects between some addresses, by TCP."""
 
     carried: set[tuple[str, str]]
+    refused: dict[str, str] = field(default_factory=dict)
 
-    def rtt_ms(self, ends):
+    def connect(self, ends):
         addresses = ends[0].address, ends[1].address
         if addresses not in self.carried:
             raise RunError("refused", reason="refused", code="E-MEASURE-002")
-        return TCP_RTT_ms
+        return Connected(TCP_RTT_ms, self.refused)
 
 
 TCP_RTT_ms = 7.0
@@ -80,7 +87,7 @@ LEFT = host(
 RIGHT = host(
     "right",
     card("eth0", "192.0.2.11/24", speed_Mbps=1000),
-    card("eth4", "198.18.0.0/31", speed_Mbps=25_000),
+    card("eth4", "198.18.0.0/31", speed_Mbps=25_000, link_local=local("fe80::4")),
     card("eth5", "203.0.113.2/24"),
     card("docker0", "172.17.0.1/16"),
     ssh="192.0.2.11",
@@ -156,6 +163,11 @@ def test_a_point_to_point_address_reaches_its_peer_only():
         (("198.18.0.1", "198.18.0.0"), "E-SURVEY-001", "no TCP connection"),
         (("203.0.113.1", "203.0.113.2"), "E-SURVEY-001", r"\n\| 203.* and 203.*: refused"),
         (("192.0.2.99", "198.18.0.0"), "E-SURVEY-002", "left: no interface has the address"),
+        (
+            ("198.18.0.1", "fe80::4"),
+            "E-SURVEY-014",
+            r"198.18.0.1 is IPv4 and fe80::4 is IPv6.*right has .*eth4 198.18.0.0.*eth4 fe80::4",
+        ),
     ],
 )
 def test_no_connection_or_no_such_address_lists_the_addresses(data, code, said):
@@ -169,8 +181,7 @@ def test_a_survey_reads_the_stack_of_interfaces_as_facts_do():
 
 def bare(name: str, address: str, **more) -> Interface:
     """A card with a link-local address alone."""
-    own = Address.of(address, f"{address}/64")
-    return Interface(name, link_local=(own,) if own else (), **more)
+    return Interface(name, link_local=local(address), **more)
 
 
 def cabled(*more: Interface) -> tuple[HostSurvey, HostSurvey]:
@@ -194,6 +205,32 @@ def test_a_cable_without_other_addresses_than_its_own_comes_before_the_path_of_s
     assert found(*cabled(), OVER_CABLE) == expected
     elsewhere = (bare("eth2", "fe80::9"), bare("eth3", "fe80::1", up=False))
     assert found(*cabled(*elsewhere), OVER_CABLE) == expected
+
+
+@pytest.mark.parametrize(
+    ("speed_Mbps", "first"), [(1000, SSH), (None, SSH), (25_000, CABLE)], ids=str
+)
+def test_a_card_in_the_switch_of_ssh_comes_before_it_only_if_it_is_faster(speed_Mbps, first):
+    left, right = (
+        host(
+            each.name,
+            replace(each.interfaces[0], speed_Mbps=1000, link_local=local(f"fe80::a{number}")),
+            replace(each.interfaces[1], speed_Mbps=speed_Mbps),
+            ssh=each.ssh_address,
+        )
+        for number, each in enumerate(cabled())
+    )
+    switched = OVER_CABLE | {("eth1", "fe80::a1%eth1"): "0.05"}
+    assert found(left, right, switched)[0][0] == first
+    assert found(left, right, OVER_CABLE)[0][0] == CABLE, "a cable of its own"
+
+
+def test_a_path_that_one_host_cannot_open_has_the_reason():
+    connecting = Connecting({DATA}, {"left": "did not answer"})
+    hosts = tuple(Pinging(each, BOTH) for each in (LEFT, RIGHT))
+    (path,) = find_paths(hosts, (LEFT, RIGHT), connecting)
+    assert path.refused == {"left": "did not answer"}
+    assert path.receiver_of("left").address == "198.18.0.0"
 
 
 def test_ports_of_a_bridge_are_not_tried_as_cables():
