@@ -24,6 +24,12 @@ def reach(values: Iterable[float], text: Callable[[float], str] = number) -> str
     return low if low == high else f"{low} to {high}"
 
 
+UNKNOWN_BUS = (
+    "No per cent of the bus: these hosts report none, and the study states none (`bus` of a host, "
+    "with `bandwidth_MBps` and `label`)."
+)
+
+
 def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> list[str]:
     """Sentences on the intervals of cells: their level, and why cells have none."""
     measured = cells[cells["n_valid"] > 0]
@@ -49,6 +55,11 @@ def cell_notes(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:
     if asked:
         notes.append(f"Limited by the {ASKED}: {asked} cell{'s' if asked > 1 else ''}.")
     return notes
+
+
+def unknown_bus_notes(cells: pd.DataFrame) -> list[str]:
+    """The reason why no cell has a share of the bus, and what to do; empty if one has."""
+    return [UNKNOWN_BUS] if cells["bus_MBps"].isna().all() else []
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
@@ -24,6 +25,8 @@ QUANTITIES = {
 """Column of the cells -> ends of its interval, and the axis label."""
 
 SIZE_IN = (7.2, 4.2)
+NOTE_CHARACTERS = 60
+"""Width of a line of text in place of lines."""
 HOLLOW = "Hollow and grey"
 HEADROOM = 1.1
 """Room above the bus for its name, as a factor."""
@@ -65,7 +68,7 @@ def over_streams(
         finish_axes(ax, part, y, study, title)
         line_labels.label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over streams, {group}"
-    return describe(ax, f"{alt}. {'; '.join(words)}.", caption_of_lines(part, study))
+    return describe(ax, f"{alt}. {'; '.join(words)}.", caption_of_lines(part, study, y))
 
 
 def with_streams(
@@ -78,6 +81,9 @@ def with_streams(
 def finish_axes(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title: str) -> None:
     """Title, axis of `y`, and the bus if all cells have the same and the lines are near it."""
     ax.set(ylabel=axis_label(part, y, study), title=arrows(title))
+    if y == "percent_of_bus" and (unknown := printed.unknown_bus_notes(part)):
+        place = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+        ax.text(0.5, 0.5, fill(unknown[0], NOTE_CHARACTERS), **place)
     if part["bus_MBps"].nunique() == 1:
         bus_MBps = float(part["bus_MBps"].max())
         at = 100.0 if y == "percent_of_bus" else bus_MBps
@@ -122,8 +128,10 @@ def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
     return f"{label}, {share if y == 'percent_of_bus' else 'MB/s'}"
 
 
-def caption_of_lines(cells: pd.DataFrame, study: Study | None) -> str:
+def caption_of_lines(cells: pd.DataFrame, study: Study | None, y: str = "goodput_MBps") -> str:
     """Meaning of the bars, and of a share where both directions are summed."""
+    if y == "percent_of_bus" and (unknown := printed.unknown_bus_notes(cells)):
+        return unknown[0]
     notes = printed.interval_notes(cells, study.confidence if study else 0.95, "bars")
     return " ".join([*notes, *printed.cell_notes(cells, HOLLOW), *both_ways_note(cells, study)])
 

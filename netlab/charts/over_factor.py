@@ -73,4 +73,4 @@ def over_factor(
         alt += f", a line for each {any_factors.unit_of(hue)}"
     if title:
         alt += f", at {title}"
-    return describe(ax, f"{alt}. {'; '.join(words)}.", caption_of_lines(part, study))
+    return describe(ax, f"{alt}. {'; '.join(words)}.", caption_of_lines(part, study, y))

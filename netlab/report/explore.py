@@ -28,7 +28,7 @@ from netlab.errors import require
 from netlab.files.tables import Table
 from netlab.report import flags
 from netlab.report.page import MOST_RUNS, plain_table
-from netlab.report.tables import UNITS, Sentence, Tables
+from netlab.report.tables import Sentence, Tables, unit_of
 from netlab.report.templating import as_html, script, template
 from netlab.study.factors import level_text
 from netlab.units import arrows
@@ -47,8 +47,10 @@ def of_two(
     part = any_factors.of_two(m.cells, rows, columns, at, m.study)
     where = any_factors.at_text(at, cell_texts.tuning_labels(m.cells, m.study))
     caption = f"{any_factors.unit_of(rows)} by {any_factors.unit_of(columns)}"
-    unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
+    unit, notes = unit_of(part, quantity), printed.interval_notes(part, m.study.confidence)
     notes += printed.cell_notes(part)
+    if quantity == "percent":
+        notes += printed.unknown_bus_notes(part)
     if printed.both_ways(part, m.study):
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")

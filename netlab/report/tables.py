@@ -37,6 +37,12 @@ FACTOR_NAME = {
 }
 
 
+def unit_of(cells: pd.DataFrame, quantity: CellText) -> str:
+    """Unit of the texts of cells; of both, goodput alone where no bus is known."""
+    alone = quantity == "both" and bool(printed.unknown_bus_notes(cells))
+    return UNITS["goodput" if alone else quantity]
+
+
 @dataclass(frozen=True)
 class Tables:
     """Several tables in a column."""
@@ -137,13 +143,13 @@ def of_group(
     """One group in the table layout of the report of 2003."""
     require(quantity, UNITS, key="quantity", code="E-REPORT-049")
     part = printed.of_group(m.cells, group)
-    notes = []
+    notes = printed.unknown_bus_notes(part) if quantity == "percent" else []
     if quantity != "bottleneck":
         notes += printed.interval_notes(part, m.study.confidence)
         notes += printed.cell_notes(part)
     if empty(part).any() or (quantity == "bottleneck" and (part["n_valid"] == 0).any()):
         notes.append(f"{cell_texts.MISSING}: no valid run.")
-    unit = UNITS[quantity]
+    unit = unit_of(part, quantity)
     if printed.both_ways(part, m.study) and quantity in ("percent", "both"):
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")

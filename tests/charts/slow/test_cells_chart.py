@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from lab_study import lab_study
 
+from netlab.analysis import printed
 from netlab.analysis.answers import best, step_effects
 from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.cost_of_cpu import cpu_cost
@@ -18,7 +19,8 @@ from netlab.charts.cells import over_streams
 from netlab.charts.chart import show
 from netlab.charts.drawn_numbers import data_of
 from netlab.charts.looks import HOLLOW_COLOUR, theme
-from netlab.report import tables
+from netlab.charts.over_factor import over_factor
+from netlab.report import explore, tables
 from netlab.study import TuningLevel
 
 GROUP = "Linux64 -> Linux64"
@@ -84,12 +86,35 @@ def test_every_line_is_named_at_its_end_and_the_bus_is_drawn(m, ax):
     assert ax.get_title() == "Linux64 → Linux64: Driver Tuning" and ax.get_ylim()[0] == 0
 
 
-def test_a_group_without_a_bus_or_with_one_stream_count_far_above_is_drawn(tmp_path, ax):
+def test_a_group_with_one_stream_count_far_above_is_drawn(tmp_path, ax):
     study = synthetic.foreign(tmp_path)
     m = synthetic.measured(study)
     over_streams(m.cells, m.groups[0], study=study, ax=ax)
     assert ax.get_xscale() == "log" and len(lines(ax)) == 1
-    over_streams(m.cells, m.groups[0], y="percent_of_bus", study=study, ax=ax)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda cells, **drawn: over_streams(cells, cells["group"].iloc[0], **drawn),
+        lambda cells, **drawn: over_factor(cells, "streams", **drawn),
+    ],
+)
+def test_a_chart_in_per_cent_of_an_unknown_bus_says_so_in_place_of_lines(tmp_path, ax, draw):
+    study = synthetic.foreign(tmp_path)
+    cells = synthetic.measured(study).cells
+    draw(cells[cells["group"] == cells["group"].iloc[0]], y="percent_of_bus", study=study, ax=ax)
+    (text,) = [text.get_text() for text in ax.texts]
+    assert text.replace("\n", " ") == printed.UNKNOWN_BUS == show(ax).caption
+
+
+def test_tables_in_per_cent_of_an_unknown_bus_say_so(tmp_path):
+    m = synthetic.measured(synthetic.foreign(tmp_path))
+    percent, both = (tables.of_group(m, m.groups[0], name) for name in ("percent", "both"))
+    assert percent.note.startswith(printed.UNKNOWN_BUS) and printed.UNKNOWN_BUS not in both.note
+    assert both.caption.endswith(", MB/s") and percent.caption.endswith(", per cent of bus")
+    two = explore.of_two(m, "streams", "mtu_B", {"group": m.groups[0]}, "percent")
+    assert printed.UNKNOWN_BUS in two.note
 
 
 def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
