@@ -27,6 +27,7 @@ from netlab.experiment.request import VisitRequest
 from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
+from netlab.files.blocked_loop import interrupts_raise
 from netlab.lab.lab import Lab
 from netlab.notebooks.progress import NOTE, WAITED
 from netlab.notebooks.silence import SilentNotebook
@@ -98,6 +99,7 @@ def run_study(
     campaign: NotebookRounds | None = None
     try:
         with ExitStack() as stack:
+            stack.enter_context(interrupts_raise())
             stack.enter_context(exclusive(directory))
             check_study(study, directory)
             if kernel is None:

@@ -20,6 +20,7 @@ from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
 from netlab.face.changes import Changes, HostChanges
+from netlab.files.blocked_loop import interrupts_raise
 from netlab.files.recorded_facts import provenance_of
 from netlab.files.tables import Preformatted, Sentence, Table
 from netlab.notebooks.progress import announce, listening
@@ -139,6 +140,7 @@ def measure(study: Study, request: VisitRequest) -> MeasuredBlock:
     """Measure one visit and show progress; see :meth:`netlab.face.study.Study.measure`."""
     visit, directory, anew = request.visit(study), Path(request.results), ""
     with ExitStack() as stack:
+        stack.enter_context(interrupts_raise())
         lab = stack.enter_context(study_lab(study, lab_id=request.lab))
         if not request.part:  # a campaign made the record, and says which runs it lacks
             stack.enter_context(exclusive(directory))

@@ -300,7 +300,8 @@ class Study:
 
         Hosts are tuned for the time of each block and put back afterwards. An interrupt ends the
         study: settings are reverted, lab hosts removed, and what was measured is kept, so that
-        the next call goes on from there.
+        the next call goes on from there. Ctrl-C is an interrupt in a coroutine and in a thread as
+        well, unless the caller has a handler of SIGINT of their own.
 
         Parameters
         ----------

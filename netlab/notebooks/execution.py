@@ -58,6 +58,7 @@ def execute(
     def progressed(message: str) -> None:
         if watch is not None:
             watch.progressed()
+        running.raise_if_interrupted()
         if on_progress is not None:
             on_progress(message)
 
@@ -84,6 +85,9 @@ def execute(
         failed = output.with_name(f"{output.stem}.failed.ipynb")
         os.replace(partial, failed)
         _refuse_silence(watch, notebook, output)
+        if error.ename == KeyboardInterrupt.__name__:
+            failed.unlink()
+            raise KeyboardInterrupt from None
         kind = RAISED.get(error.ename, NetlabError)
         message = error.evalue if kind is BadInput else f"{error.ename}: {error.evalue}"
         raise kind(f"{message} (notebook {notebook.name}, saved as {failed})") from None

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
+import threading
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from queue import Empty
 from typing import Self
@@ -20,6 +22,7 @@ from jupyter_core.utils import run_sync
 from netlab.errors import NetlabError
 from netlab.files.scratch_directory import scratch
 from netlab.files.uncut import interrupts_wait
+from netlab.notebooks.interrupt_watch import InterruptWatch
 from netlab.notebooks.silence import PREPARE, SilenceWatch
 
 LISTEN = """
@@ -69,6 +72,7 @@ class Kernel:
 
     def __init__(self, prepare: str = ""):
         self._prepare = prepare
+        self._interrupted = threading.Event()
 
     def __enter__(self) -> Self:
         self._is_ready = False
@@ -91,6 +95,8 @@ class Kernel:
             self.client.allow_stdin = False
             self._stacks = sockets / "stacks"
             self._pid = int(self.manager.provisioner.pid)  # type: ignore[union-attr]
+            if threading.current_thread() is not threading.main_thread():
+                self._open.enter_context(InterruptWatch(self._interrupt))
             code = PREPARE.format(path=str(self._stacks)) + LISTEN + WITHOUT_WINGS + self._prepare
             # in a namespace of its own, so that the first notebook needs no reset
             self.client.execute(f"exec({code!r}, {{}})", silent=True, store_history=False)
@@ -116,8 +122,19 @@ class Kernel:
         self.__exit__()
         self.__enter__()
 
+    def _interrupt(self) -> None:
+        self._interrupted.set()
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGINT)
+
+    def raise_if_interrupted(self) -> None:
+        """Raise KeyboardInterrupt after a Ctrl-C that the main thread received, not this one."""
+        if self._interrupted.is_set():
+            raise KeyboardInterrupt
+
     def make_ready(self) -> None:
         """Wait until it has started, and empty its namespace; replace it if it has died."""
+        self.raise_if_interrupted()
         if not run_sync(self.manager.is_alive)():
             self.restart()
         if not self._is_ready:

@@ -23,6 +23,7 @@ from netlab.analysis.tool_agreement import several
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
+from netlab.files.blocked_loop import interrupts_raise
 from netlab.files.reading import read_bytes
 from netlab.files.user_cache import key_of
 from netlab.files.writing import replaced
@@ -202,6 +203,7 @@ def publish(
     site = site.absolute()
     step("records", 0.0)
     with (
+        interrupts_raise(),
         nullcontext(running) if running else Executions(cache=cache) as running,
         using(cache),
         _folder_of_copies(request.executed or directory / EXECUTED) as folder,

@@ -16,6 +16,7 @@ from netlab.experiment.campaign_record import CampaignRecord, check_study, exclu
 from netlab.experiment.found_facts import host_facts
 from netlab.experiment.study_hosts import study_lab
 from netlab.experiment.visit import run_visit
+from netlab.files.blocked_loop import interrupts_raise
 from netlab.files.recorded_facts import BlockConditions
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
@@ -103,7 +104,7 @@ def mlrsearch(
     require_library()
     goals.config(1.0)  # refuse wrong goals before a host is reached
     visits, rows = searched(study), []
-    with exclusive(directory), study_lab(study) as lab:
+    with interrupts_raise(), exclusive(directory), study_lab(study) as lab:
         check_study(study, directory)
         record = open_record(study, directory, host_facts(study, lab=lab), lab)
         for visit in visits:
