@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from netlab.errors import printable
+from netlab.files import text_columns
 
 study_argument = click.argument("study")
 
@@ -105,8 +106,7 @@ site_option = directory_option(
 
 def in_columns(*rows: tuple[str, ...]) -> str:
     texts = [[*map(printable, row)] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in texts)
+    return "\n".join(text_columns.in_columns(texts, [text_columns.left] * len(texts[0])))
 
 
 def note(text: object) -> None:

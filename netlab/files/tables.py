@@ -19,6 +19,7 @@ import jinja2
 import pandas as pd
 
 from netlab.errors import check, printable
+from netlab.files.text_columns import in_columns, left, right
 from netlab.files.writing import write_text
 from netlab.units import arrows
 
@@ -109,12 +110,7 @@ class Table:
             [text for _, span, text in row for _ in range(span)] for row in self._head_rows(str)
         ]
         rows = [[_plain(cell) for cell in row] for row in heads + self._body(words=str)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        pads = [str.rjust if side == "right" else str.ljust for side in self.alignment()]
-        lines = []
-        for row in rows:
-            cells = zip(pads, row, widths, strict=True)
-            lines.append("  ".join(pad(cell, width) for pad, cell, width in cells).rstrip())
+        lines = in_columns(rows, [right if side == "right" else left for side in self.alignment()])
         return "\n".join(filter(None, [_plain(self.caption), *lines, _plain(self.note)]))
 
     def to_csv(self, path: str | Path) -> Path:

@@ -11,6 +11,7 @@ import pandas as pd
 from netlab.charts.chart import show
 from netlab.cli import options
 from netlab.files import paths
+from netlab.files.frame_text import frame_text
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.fleet.links import asymmetric
@@ -62,7 +63,7 @@ def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) 
     labels = ("study", "sender", "receiver", "group", "tuning", "mtu_B", "streams", "factors")
     shown = [name for name in labels if name in found and found[name].nunique() > 1]
     head = found[[*shown, *figures]].head(most)
-    click.echo(head.to_string(index=False, float_format="%.4g"))
+    click.echo(frame_text(head, number="{:.4g}".format))
     if len(found) > most:
         options.note(f"{most} of {len(found)} rows")
     if csv is not None:

@@ -10,6 +10,7 @@ import pandas as pd
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.errors import NetlabError
+from netlab.files.frame_text import frame_text
 from netlab.files.recorded_facts import Provenance, provenance_of
 from netlab.files.tables import Table
 from netlab.lab.pair import RECEIVER
@@ -192,4 +193,4 @@ def _text(frame: pd.DataFrame) -> str:
     def number(value: float) -> str:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
-    return frame.rename(columns=_HEADS).to_string(index=False, float_format=number, na_rep="-")
+    return frame_text(frame.rename(columns=_HEADS), number=number, missing="-")

@@ -17,7 +17,9 @@ from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.other_differences import ABSENT, SHOWN
 from netlab.analysis.sides import SidesCompared
 from netlab.analysis.trust import IS, counted
+from netlab.files.frame_text import frame_text
 from netlab.files.tables import Sentence, Table, table_or
+from netlab.files.text_columns import left
 from netlab.report.tables import Tables
 
 HEADS = {
@@ -231,7 +233,7 @@ def as_text(shown: Tables) -> str:
     for one in shown.tables:
         if isinstance(one, Table):
             frame = one.frame.rename(columns=dict(one.heads))
-            text = frame.to_string(index=False, na_rep="-", justify="left")
+            text = frame_text(frame, missing="-", head=left)
             texts.append("\n".join(filter(None, (one.caption, text, one.note))))
         else:
             texts.append(one.text)

@@ -20,6 +20,7 @@ from netlab.analysis.own_report import own_report
 from netlab.analysis.trust import gate
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW
+from netlab.files.text_columns import cells_of
 from netlab.report import card_tables, provenance_tables, tables
 from netlab.report.active_cache import active
 from netlab.report.export import FIGURES
@@ -84,7 +85,7 @@ def _breakable(text: str) -> str:
 
 def _widths(heads: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> list[str]:
     """Widths: short columns as wide as their text, long ones share what is left."""
-    longest = (max(map(len, column)) for column in zip(*heads, *body, strict=True))
+    longest = (max(map(cells_of, column)) for column in zip(*heads, *body, strict=True))
     return [f"{min(n, MOST_CHARACTERS)}fr" if n > WIDE_CHARACTERS else "auto" for n in longest]
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from netlab.analysis import stored_calibrations
+from netlab.files.frame_text import frame_text
 from netlab.files.recorded_facts import StableFacts
 from netlab.files.tables import Table
 from netlab.qualify.calibrated.verdicts import CellTable
@@ -74,4 +75,4 @@ def _text(table: Table) -> str:
     for name, form in stored_calibrations.FORMATS.items():
         if name in frame:
             frame[name] = [None if pd.isna(value) else format(value, form) for value in frame[name]]
-    return frame.rename(columns=dict(table.heads)).fillna("-").to_string(index=False)
+    return frame_text(frame.rename(columns=dict(table.heads)), missing="-")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from netlab.files.frame_text import frame_text
 from netlab.files.recorded_facts import StableFacts
 from netlab.files.tables import Table
 from netlab.files.writing import write_json
@@ -64,7 +65,7 @@ class KnownLimits:
 
     def to_text(self) -> str:
         frame = self.confusion.astype(object).where(self.confusion != 0, "-")
-        shown = frame.rename(columns=dict(self.table.heads)).to_string(index=False)
+        shown = frame_text(frame.rename(columns=dict(self.table.heads)))
         return f"{self.table.title}\n{shown}\n\n{NOTE}"
 
     def save(self, directory: Path, started_at: str) -> Path:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from netlab import core
 from netlab.errors import BadInput
+from netlab.files.frame_text import frame_text
 from netlab.files.writing import write_text
 from netlab.files.yaml_file import read_yaml, validated, yaml_text
 from netlab.results.flags import split_flags
@@ -113,7 +114,7 @@ def to_text(tuned: Tuned) -> str:
         heads = dict(zip(COLUMNS[5:8], ("worse %", "from", "to"), strict=True))
         heads["figure"] = objective(tuned.ask.aim).unit
         short = frame.drop(columns=["dropped_after"]).rename(columns=heads)
-        text = short.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep="-")
+        text = frame_text(short, number="{:.4g}".format, missing="-")
     return f"{text}\n\n{conclusion(tuned)}"
 
 

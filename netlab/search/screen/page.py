@@ -16,7 +16,9 @@ from netlab.charts.chart import show
 from netlab.charts.comparisons import knob_forest
 from netlab.charts.forest import Axes
 from netlab.errors import NetlabError
+from netlab.files.frame_text import frame_text
 from netlab.files.tables import Table
+from netlab.files.text_columns import left
 from netlab.files.yaml_file import yaml_text
 from netlab.report.compare import interval, percent
 from netlab.report.page import Page, Section, page_of
@@ -39,7 +41,7 @@ def to_text(record: ScreenRecord) -> str:
     wrapped = partial(textwrap.fill, width=WIDTH)
     left_out = [wrapped(f"{knob}: {why}") for knob, why in record.left_out.items()]
     parts = [
-        [effects_table(record).to_string(index=False, justify="left")],
+        [frame_text(effects_table(record), head=left)],
         [wrapped(method(record))],
         ["Not factors", *left_out] if left_out else [],
         _refused(record),
