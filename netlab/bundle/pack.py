@@ -21,7 +21,7 @@ from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.trust import Concern, gate
 from netlab.bundle.crate import CITATION, MANIFEST, METADATA, ZENODO, About, manifest, metadata
-from netlab.bundle.redaction import words_of
+from netlab.bundle.redaction import Words, words_of
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.archive import names_in, pack
@@ -42,6 +42,7 @@ from netlab.study.model import own_tunings, used_names
 from netlab.study.report_pages import is_own, report_notebooks
 from netlab.study.schedule import rounds
 from netlab.tuning.profiles import lineage
+from netlab.units import listed
 from netlab.version import RELEASE
 
 RESULTS, SITE, STUDY, PROVENANCE = "results", "site", "study.yml", "provenance.json"
@@ -87,12 +88,16 @@ def bundle(
         copied = (work / CALIBRATION, work / RESULTS)
         words = words_of(measured.study, *copied)
         if redact:
-            for folder in copied:
-                words.redact(folder)
             directory = work / RESULTS
             notebooks = [file for file in notebooks if not is_own(file)]
-            measured = _redacted(measured, directory)
+            words, measured = _with_pseudonyms(measured, directory, words)
+            words.redact(work / CALIBRATION)
             say(f"netlab: {words} have pseudonyms; notebooks of blocks are left out")
+            if words.kept:
+                keep = (
+                    "keeps its name, a word" if len(words.kept) == 1 else "keep their names, words"
+                )
+                say(f"netlab: {listed(words.kept)} {keep} that records have for something else")
         else:
             say(f"netlab: the bundle tells {words} of your network: --redact replaces them")
         published = publish(
@@ -125,8 +130,36 @@ def bundle(
     return gate(own) if redact else published.concerns
 
 
-def _redacted(before: Measured, directory: Path) -> Measured:
-    """Measured study of redacted results, which are the same ones under other names."""
+def _with_pseudonyms(before: Measured, directory: Path, words: Words) -> tuple[Words, Measured]:
+    """Redact copied results, and return the words that are replaced with the redacted results.
+
+    A host that is called as a key or a word of records, such as `sender`, keeps its name: results
+    in which that word is replaced cannot be read, or are other ones.
+    """
+    with scratch("bundle-words") as place:
+        shutil.copytree(directory, place / RESULTS)
+
+        def redacted(words: Words) -> Measured:
+            shutil.rmtree(directory)
+            shutil.copytree(place / RESULTS, directory)
+            return _redacted(before, directory, words)
+
+        try:
+            return words, redacted(words)
+        except BadInput:
+            kept = []
+            for host in words.hosts:
+                try:
+                    redacted(words.keeping(set(words.hosts) - {host}))
+                except BadInput:
+                    kept.append(host)
+            words = words.keeping(kept)
+            return words, redacted(words)
+
+
+def _redacted(before: Measured, directory: Path, words: Words) -> Measured:
+    """Measured study of results once they are redacted: the same ones under other names."""
+    words.redact(directory)
     reason = "cells or facts are other ones then"
     try:
         after = load_measured(directory)
@@ -136,8 +169,9 @@ def _redacted(before: Measured, directory: Path) -> Measured:
         reason = str(error)
     except (LookupError, ValueError):  # a word of records, such as a direction, is another one
         pass
-    message = "a host has a name that the study has for something else as well"
-    raise BadInput(f"{message}: {reason}", key="--redact", code="E-REPORT-013") from None
+    message = "results are other ones with pseudonyms, as a word of the network is one of records"
+    text = f"{message}, too: {reason}"
+    raise BadInput(text, key="--redact", code="E-REPORT-013") from None
 
 
 def _unnamed(m: Measured) -> list[object]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -45,10 +45,13 @@ class Words:
     addresses: tuple[str, ...]
     macs: tuple[str, ...]
     users: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    """Hosts without a pseudonym: each is called as a word of records."""
 
     def __str__(self) -> str:
         nouns = ("host name", "address", "MAC address", "user")
-        kinds = zip(nouns, (self.hosts, self.addresses, self.macs, self.users), strict=True)
+        hosts = [name for name in self.hosts if name not in self.kept]
+        kinds = zip(nouns, (hosts, self.addresses, self.macs, self.users), strict=True)
         return listed(
             f"{len(words)} {noun}{('es' if noun.endswith('s') else 's') * (len(words) != 1)}"
             for noun, words in kinds
@@ -56,7 +59,10 @@ class Words:
 
     @cached_property
     def pseudonyms(self) -> dict[str, str]:
-        """Word in lower case -> pseudonym: by the order of the words, so that it is stable."""
+        """Word -> pseudonym: by the order of the words, so that it is stable.
+
+        Hosts may differ in case alone; other words are in lower case.
+        """
         # RFC 2544 and 3849: no host of a network has these
         v4, v6 = (int(ipaddress.ip_address(first)) for first in ("198.18.0.0", "2001:db8::"))
         found = {}
@@ -67,8 +73,18 @@ class Words:
             found[word.lower()] = "02:" + ":".join(re.findall("..", f"{number:010x}"))
         for kind, words in (("host", self.hosts), ("user", self.users)):
             for number, word in enumerate(words, 1):
-                found.setdefault(word.lower(), f"{kind}-{number}")
+                if word not in self.kept:
+                    found.setdefault(word, f"{kind}-{number}")
         return found
+
+    @cached_property
+    def _in_any_case(self) -> dict[str, str]:
+        """Word in lower case -> pseudonym; of words that differ in case alone the first one's."""
+        return {word.lower(): of for word, of in reversed(self.pseudonyms.items())}
+
+    def keeping(self, hosts: Collection[str]) -> Words:
+        """These words with the hosts' own names left as they are."""
+        return replace(self, kept=tuple(sorted({*self.kept, *hosts})))
 
     @cached_property
     def _pattern(self) -> re.Pattern:
@@ -89,7 +105,8 @@ class Words:
             is_unit = found[0] in UNITS and _BEFORE_UNIT.search(text, 0, found.start())
             if is_unit or found["setting"]:
                 return found[0]
-            return self.pseudonyms[found[0].lower()]
+            own = self.pseudonyms.get(found[0])
+            return own or self._in_any_case[found[0].lower()]
 
         return self._pattern.sub(replacement, text)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 import measured_store
 import pytest
 import synthetic
-from refusals import refused
 
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.bundle.pack import bundle
 from netlab.bundle.redaction import words_of
-from netlab.errors import BadInput
+from netlab.bundle.unpacking import unpacked
+from netlab.bundle.verify import changed_files
 
 
 def results_of(directory, one, two):
     """Directory of results of two hosts of these names."""
-    content = synthetic.FOREIGN.replace("<b>left</b> to right", "left to right")
-    for before, after in (("left", one), ("right", two)):
-        content = content.replace(before, after)
+    content = synthetic.FOREIGN.replace("<b>left</b> to right", f"{one} to {two}")
+    for before, after in (("left", one), ("right", two)):  # a number is a name as well
+        content = re.sub(rf"(?<=[ {{]){before}(?=[:,}}\n])", f'"{after}"', content)
+        content = re.sub(rf"\b{before}\b", after, content)
     (directory / "racks.yml").write_text(content)
     study = studies.load(directory / "racks.yml", rounds=3)
     results = directory / "data" / "results"
@@ -42,9 +45,30 @@ def test_results_of_hosts_with_short_names_are_the_same_once_they_are_redacted(t
     assert after.cells[figures].equals(before.cells[figures])
 
 
-@pytest.mark.parametrize("name", ["kernel", "cpu", "study", "forward"])
-def test_a_host_with_the_name_of_a_fact_a_limit_a_key_or_a_level_is_refused(tmp_path, name):
-    results = results_of(tmp_path, name, "sink")
-    with refused(BadInput, "E-REPORT-013", match="something else as well"):
-        bundle(results, tmp_path / "b.zip", notebooks=[], redact=True)
-    assert not (tmp_path / "b.zip").exists()
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (("sender", "receiver"), ["receiver", "sender"]),
+        (("1", "2"), ["1", "2"]),
+        (("kernel", "sink"), ["kernel"]),
+        (("forward", "vega7"), ["forward"]),
+        (("b", "B"), []),
+        (("vega7", "VEGA7"), []),
+    ],
+)
+def test_hosts_that_are_called_as_a_word_of_records_keep_their_names(tmp_path, names, kept):
+    said: list[str] = []
+    before = load_measured(results_of(tmp_path, *names))
+    target = tmp_path / "b.zip"
+    bundle(before.results, target, notebooks=[], redact=True, say=said.append)
+    with unpacked(target) as directory:
+        after = load_measured(directory / "results")
+        assert changed_files(directory) == []
+    hosts = list(after.study.hosts)
+    assert sorted(set(hosts) & set(names)) == kept and len(hosts) == 2
+    assert all(host in kept or host.startswith("host-") for host in hosts)
+    figures = ["n_valid", "goodput_MBps", "low_MBps", "mtu_B", "packet_B"]
+    assert after.cells[figures].equals(before.cells[figures])
+    assert any("for something else" in line and all(n in line for n in kept) for line in said) == (
+        bool(kept)
+    )
