@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
 
 from netlab.errors import BadInput
+from netlab.files.model_mistakes import Place
 from netlab.study.base import MAX_RUNS, Model, is_default, misplaced
 from netlab.study.factors import (
     ALWAYS,
@@ -26,6 +27,7 @@ from netlab.study.factors import (
     same,
 )
 from netlab.study.flows import has_rtt
+from netlab.study.frame_columns import COLUMNS
 from netlab.study.groups import FILL_PACKET, Group
 from netlab.study.model import StudyFields, combinations, factors_of, study_at
 from netlab.study.run_checks import check_forced_loss, check_link, check_run
@@ -60,6 +62,17 @@ def _check_outer(study: StudyFields) -> None:
             raise misplaced(text, ("outer", name), code="E-STUDY-062")
         if len({level_text(level) for level in levels}) < len(levels):
             raise misplaced("a level is given twice", ("outer", name), code="E-STUDY-063")
+
+
+def outer_columns(study: StudyFields) -> Iterator[tuple[Place, str, str]]:
+    """Place, name and refusal of each outer factor that is called as a column of the results.
+
+    For a study that is to be measured; results of one that was stay readable.
+    """
+    for name in study.outer:
+        if name in COLUMNS:
+            text = "is a column of the results, and a factor has one of its own"
+            yield ("outer", name), name, f"{text}; choose another name, such as my_{name}"
 
 
 def _check_published(study: StudyFields) -> None:

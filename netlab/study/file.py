@@ -13,6 +13,7 @@ from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, refuse_places, validated
 from netlab.study.base import NAME
 from netlab.study.design import Study
+from netlab.study.factor_checks import outer_columns
 from netlab.study.published import with_published
 from netlab.study.rate_trace import with_traces
 from netlab.study.shortened import short_form
@@ -49,6 +50,7 @@ def load(
     study = validated(Study, content, where)
     if not (isinstance(path, str | Path) and paths.is_stored(path)):
         refuse_places(content, where, check_exact(study), code=INEXACT)
+        refuse_places(content, where, outer_columns(study), code="E-STUDY-142")
     if quick:
         study = short_form(study, where)
     stated = {key: value for key, value in timing.items() if value is not None}

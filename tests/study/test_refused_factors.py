@@ -37,6 +37,8 @@ REFUSED = (
     ("E-STUDY-066 11 exclude.0", "exclude: [{}]"),
     ("E-STUDY-069 11 exclude", "exclude: [{group: one}]"),
     ("E-STUDY-062 11 outer.streams", "outer: {streams: [a]}"),
+    ("E-STUDY-142 11 outer.bottleneck", "outer: {bottleneck: [a, b]}"),
+    ("E-STUDY-142 11 outer.host", "outer: {kernel: [a], host: [b]}"),
     ("E-STUDY-063 11 outer.kernel", "outer: {kernel: [a, a]}"),
     ("E-STUDY-065 11 engine", "engine: epoll\nfactors: {engine: [plain]}"),
     (

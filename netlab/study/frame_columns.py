@@ -1,0 +1,43 @@
+"""Names of columns of the frames of results, which an outer factor of a study may not have.
+
+A factor has a column of its own in these frames: one of such a name would have none, and its levels
+would be lost.
+"""
+
+from __future__ import annotations
+
+_NAMES = """
+a_MBps a_half_percent acked_B added_forward_us added_latency_us added_return_us agent_cpu_s
+b_MBps b_half_percent block_id bottleneck buffer_clamp_receiver_B buffer_clamp_sender_B
+burst_MBps burst_s bus_MBps bus_shared busiest_core_percent busy_share bytes campaign
+card_counters ceiling_MBps ceiling_kind ceiling_source closed_share congestion_in_force
+congestion_source context_switches_per_s counter_wraps cpu_frequency_percent cross_goodput_MBps
+cross_lost_percent cross_sent_datagrams cwnd_max_segments cwnd_segments cwnd_start_segments
+cwnd_t0_segments delivered_ce disturbed disturbed_MBps drops duplicates emulator_cpu_percent
+emulator_late_us emulator_waited_percent factors flags flows forced_loss_s foreign_cpu_percent
+foreign_traffic_percent generator_version goodput_MBps goodput_forward_MBps goodput_reverse_MBps
+half_width_MBps half_width_percent header_share high high_MBps host idle_share in_window
+interface_drops interface_rx_B interface_tx_B interrupts_per_s interval_from interval_s
+interval_sum_B jain_high jain_index jain_low jitter_us knob knobs ledger_error_B link_MBps
+loss_burst_max loss_burst_mean lost_percent low low_MBps message min_rtt_us missing_because n_a
+n_b n_flagged n_valid one_way_error_us overhead_s p_holm packet_B paired part path_B
+path_datagram_drops path_drops path_forced_drops path_marked path_packets path_queue_drops
+path_queue_max_B path_queue_max_packets path_rtt_us percent_high percent_low percent_of_bus
+percent_of_ceiling ping_avg_ms ping_loss_percent ping_max_ms ping_mdev_ms ping_min_ms policy
+probe_loss_percent probe_reordered provenance provenance_key ranked rate_MBps
+rate_variation_percent ratio rcvbuf_B rcvbuf_start_B reason receive_cpus receive_queues
+received_B received_datagrams receiver_cpu_percent receiver_softirq_percent
+receiver_waited_share records reordered responsiveness_rpm results retransmits rounds_needed
+rtt_after_p50_us rtt_idle_p50_us rtt_loaded_hdr rtt_loaded_max_us rtt_loaded_p50_us
+rtt_loaded_p90_us rtt_loaded_p99_us rtt_p50_us rtt_p99_us rtt_us run_id rwnd_limited_share
+sample schema_version sd_MBps seed sender_cpu_percent sender_softirq_percent sender_waited_share
+sent_B sent_MBps sent_datagrams setting side silent_streams skipped_datagrams sndbuf_B
+sndbuf_limited_share sndbuf_start_B socket_drops softnet_drops spread_percent started_at
+steal_percent stream stream_direction streams_per_queue study study_digest superseded
+sustained_MBps t_s t_window_s table tcp_received_B tcp_rtt_idle_p50_us tcp_rtt_loaded_hdr
+tcp_rtt_loaded_p50_us tcp_rtt_loaded_p99_us throttle_events unsupported value verdict wall_s
+warmup_rule warmup_s window_B window_error_s window_s window_scale within_high_MBps
+within_low_MBps zerocopy_copied_B
+"""
+
+COLUMNS = frozenset(_NAMES.split())
