@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -22,6 +23,22 @@ TCP_OPTIONS_MOST_B = 40
 
 HEADERS_MOST_B = 80
 """IPv6 header, TCP header with timestamps and a margin. A smaller MSS has another limit."""
+
+
+LEAST_PLAIN = 1e-7
+"""Numbers below it keep their exponent: a share of a byte of hours, a p-value."""
+
+
+def plain(value: float, form: str) -> str:
+    """Format a number with so many significant digits, and without an exponent.
+
+    Examples
+    --------
+    >>> plain(135.9, ".2g"), plain(12345.6, ".4g"), plain(2.5, ".2g")
+    ('140', '12350', '2.5')
+    """
+    text = format(value, form)
+    return f"{Decimal(text):f}" if "e" in text and abs(value) >= LEAST_PLAIN else text
 
 
 def size(count_B: int) -> str:

@@ -25,7 +25,7 @@ from netlab.measure.bottleneck import ASKED, SLOW_START
 from netlab.measure.steadiness import rate_text
 from netlab.study.base import dealt
 from netlab.study.factors import level_text
-from netlab.units import arrows, listed
+from netlab.units import arrows, listed, plain
 
 MOST_NAMED = 6
 """Levels of a factor that a sentence names one by one."""
@@ -189,7 +189,7 @@ def bursts(m: Measured) -> tuple[str, ...]:
     cells = m.cells.join(of_cells, on=keys, how="inner")
     named = [
         f"{_where(m, cell)}: a burst, then {rate_text(cell.sustained_MBps)} MB/s "
-        f"({rate_text(cell.burst_MBps)} until {cell.burst_s:.2g} s, "
+        f"({rate_text(cell.burst_MBps)} until {plain(cell.burst_s, '.2g')} s, "
         f"{cell['count']} of {counted(cell.n_valid + cell.n_flagged, 'run')})"
         for _, cell in cells.head(MOST_BURSTS).iterrows()
     ]

@@ -19,6 +19,7 @@ from netlab.measure.bottleneck import (
     RECEIVER,
     SENDER,
     SHAPED,
+    SHAPED_VARIATION_PERCENT,
     SLAVE,
     SLOW_START,
     TEXTS,
@@ -27,6 +28,7 @@ from netlab.measure.bottleneck import (
     bottleneck,
     evidence,
 )
+from netlab.units import plain
 
 
 def explain(row: Mapping) -> str:
@@ -73,21 +75,16 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
             "without a loss: too short a run, or too short a warm-up"
         )
     if verdict == SHAPED:
-        return (
-            f"a link of about {_two_digits(seen.frames_Mbps)} Mb/s: the rate stayed within "
-            f"{seen.variation_percent:.2g} %, and packets queued for {seen.queue_us / 1e3:.2g} ms"
-        )
+        return _because_queued(seen)
     if verdict == POLICER:
         rate, times = map(_two_digits, (seen.frames_Mbps, seen.lost_share / seen.random_share))
         return (
-            f"a rate of about {rate} Mb/s: {100 * seen.lost_share:.2g} % of the segments were "
-            f"retransmitted, {times} times what random loss leaves of this rate, and no packet "
-            "queued"
+            f"a rate of about {rate} Mb/s: {_retransmitted(seen)}, {times} times what random "
+            "loss leaves of this rate, and no packet queued"
         )
     if verdict == "loss":
         drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"
-        lost = f"{100 * seen.lost_share:.2g} % of the segments were retransmitted"
-        return f"{lost}, {drops} packets dropped on the hosts"
+        return f"{_retransmitted(seen)}, {drops} packets dropped on the hosts"
     if verdict == "foreign CPU":
         others = f"{100 * seen.foreign_share:.0f} % of the busy time was other programs'"
         return f"one core was {seen.busiest_core_percent:.0f} % busy, and {others}"
@@ -96,6 +93,19 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
     reached = f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
     reached = "no ceiling is known" if math.isnan(seen.ceiling_share) else reached
     return f"{reached}, no core, window or loss stands out"
+
+
+def _because_queued(seen: Evidence) -> str:
+    link = f"a link of about {_two_digits(seen.frames_Mbps)} Mb/s"
+    queued = f"packets queued for {plain(seen.queue_us / 1e3, '.2g')} ms"
+    if seen.variation_percent <= SHAPED_VARIATION_PERCENT:
+        return f"{link}: the rate stayed within {seen.variation_percent:.2g} %, and {queued}"
+    # a queue is no proof of a constant rate: other flows may have passed it too
+    return f"{link}, or such a share of a faster one: {queued}, and {_retransmitted(seen)}"
+
+
+def _retransmitted(seen: Evidence) -> str:
+    return f"{plain(100 * seen.lost_share, '.2g')} % of the segments were retransmitted"
 
 
 def _two_digits(value: float) -> str:

@@ -26,6 +26,7 @@ from netlab.results.campaign_files import read_log, study_file
 from netlab.results.flags import CHANGE_STUDY, Flag, count_flags, counted_flags, remedies
 from netlab.study import QUICK
 from netlab.study.factors import level_text
+from netlab.units import plain
 
 FLAGGED_LIMIT = 0.05
 """Largest share of flagged runs that raises no concern."""
@@ -185,7 +186,7 @@ def _imprecise(m: Measured) -> Concern | None:
         return None
     reason = f"{asked.half_width_percent:g} % was asked"
     if not math.isnan(seen.widest_percent):
-        reason += f", the widest cell reached {seen.widest_percent:.3g} %"
+        reason += f", the widest cell reached {plain(seen.widest_percent, '.3g')} %"
     if seen.none:
         reason += f"; {counted(seen.none, 'cell', HAS)} no interval over rounds"
     needed = wide["rounds_needed"].dropna()

@@ -14,7 +14,7 @@ from netlab.charts import drawn_numbers, looks
 from netlab.charts.chart import describe
 from netlab.charts.forest import name_rows
 from netlab.study import Study
-from netlab.units import arrows
+from netlab.units import arrows, plain
 
 MOST_ROWS = 40
 """Cells of one chart; a study with more has several."""
@@ -78,7 +78,11 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None 
     draw = draw_dots if len(runs) <= MOST_DOTS else draw_range
     for row, (label, cell) in enumerate(rows):
         values = draw(ax, cell, row, style, label)
-        text = f"median {np.median(values):.4g} of {len(values)}" if len(values) else "no valid run"
+        text = (
+            f"median {plain(np.median(values), '.4g')} of {len(values)}"
+            if len(values)
+            else "no valid run"
+        )
         words.append(f"{label}: {text}{unsteady_text(cell)}")
     ax.set(xlabel="goodput, MB/s", xlim=(0, None))
     alt = f"{drawn_runs(runs)}, MB/s, one row a cell. {'; '.join(words)}."
@@ -141,7 +145,7 @@ def repeats_caption(runs: pd.DataFrame) -> str:
 
 def unsteady_text(runs: pd.DataFrame) -> str:
     after = _bursts(runs)["sustained_MBps"].dropna()
-    then = f"; unsteady: {len(after)}, a burst, then {after.median():.4g}"
+    then = f"; unsteady: {len(after)}, a burst, then {plain(after.median(), '.4g')}"
     return then if len(after) else ""
 
 
@@ -158,7 +162,7 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = 
         (one,) = cell.itertuples()
         ax.plot([one.low, one.high], [row, row], color=style["color"], linewidth=1.2, label="_bar")
         ax.plot([one.cpu_s_per_GB], [row], **style, label=label)
-        words.append(f"{label}: {one.cpu_s_per_GB:.3g}")
+        words.append(f"{label}: {plain(one.cpu_s_per_GB, '.3g')}")
     ax.set(xlabel="CPU time, s/GB", xlim=(0, None))
     alt = f"Dots of the CPU seconds a GB of payload, one row a cell. {'; '.join(words)}."
     return describe(ax, alt, COST_CAPTION)

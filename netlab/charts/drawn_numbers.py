@@ -21,6 +21,7 @@ from matplotlib.patches import Rectangle
 
 from netlab.charts.line_labels import bars_of
 from netlab.files.tables import csv_of
+from netlab.units import plain
 
 COLUMNS = ("panel", "series", "x_label", "y_label", "x", "y", "low", "high")
 GID = "netlab-line-"
@@ -136,7 +137,7 @@ def _hover(one: Series, x: object, y: object, low: float, high: float) -> str:
 
 
 def _number(value: object) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+    return plain(value, ".5g") if isinstance(value, float) else str(value)
 
 
 def annotate(svg: str, texts: list[list[str]], data: pd.DataFrame) -> str:

@@ -27,7 +27,7 @@ from netlab.charts.cells import both_ways_note, with_streams
 from netlab.charts.chart import Panels, describe
 from netlab.files import tables
 from netlab.study import Study
-from netlab.units import arrows
+from netlab.units import arrows, plain
 
 HEAT_ROW_IN = 0.36
 
@@ -134,9 +134,13 @@ def cost_over_streams(
             reach = [middle - line["low"].astype(float), line["high"].astype(float) - middle]
             style = {**styles[mtu_B], "linestyle": dashes[tuning], "capsize": 2, "elinewidth": 1}
             ax.errorbar(line["streams"].to_numpy(), middle, yerr=reach, label=name, **style)
-            words.append(f"{name}: {with_streams(line['streams'], middle, '{:.3g}'.format)}")
+            words.append(f"{name}: {with_streams(line['streams'], middle, _three_digits)}")
     axis_bounds.stream_axis(ax, sorted(part["streams"].unique()))
     ax.set(ylabel="CPU time, s/GB", ylim=(0, None), title=arrows(group))
     line_labels.label_lines(ax, size_pt=8.5)
     alt = f"Line chart of CPU seconds a GB of payload by streams, {group}. {'; '.join(words)}."
     return describe(ax, alt, COST_CAPTION)
+
+
+def _three_digits(value: float) -> str:
+    return plain(value, ".3g")

@@ -13,7 +13,7 @@ from netlab.analysis.percentiles import PERCENTILES
 from netlab.charts import axis_bounds, line_labels, looks
 from netlab.charts.cells import HOLLOW, SIZE_IN
 from netlab.charts.chart import describe
-from netlab.units import arrows
+from netlab.units import arrows, plain
 
 NAME_IN, MOST_NAMES = 0.2, 8
 """Height of a line of a legend, and the most of them in one column."""
@@ -56,7 +56,7 @@ def rtt_percentiles(
         # a nine more of the percentile is a decade
         one_in = [100 / (100 - at) for at in rtts_ms]
         ax.plot(one_in, [*rtts_ms.values()], **style, label=labels[key], clip_on=False)
-        texts = (f"{rtt_ms:.3g} at {at:g} %" for at, rtt_ms in rtts_ms.items())
+        texts = (f"{plain(rtt_ms, '.3g')} at {at:g} %" for at, rtt_ms in rtts_ms.items())
         words.append(f"{labels[key]}: {', '.join(texts)}")
     ax.set_xscale("log")
     ax.minorticks_off()
@@ -96,7 +96,9 @@ def _over_goodput(
             axis_bounds.hollow_points(*place, label=labels[key], style=style, alone=True)
         else:
             ax.plot([one.goodput_MBps], [one.shown], **style, label=labels[key], clip_on=False)
-        words.append(f"{labels[key]}: {one.shown:.3g} {unit} at {cell_texts.texts(cell)[0]} MB/s")
+        words.append(
+            f"{labels[key]}: {plain(one.shown, '.3g')} {unit} at {cell_texts.texts(cell)[0]} MB/s"
+        )
     lowered = bool((frame["shown"] < 0).any())  # a busy CPU answers sooner than an idle one
     if lowered:
         ax.axhline(0, color=looks.HOLLOW_COLOUR, linewidth=0.8, label="_zero")

@@ -24,7 +24,7 @@ from netlab.measure.link_local import scoped
 from netlab.measure.probe_columns import probe_fault
 from netlab.measure.segment import PacketSize, packet_size, tcp_rtt_s
 from netlab.measure.shared_machines import one_machine
-from netlab.measure.steadiness import longer
+from netlab.measure.steadiness import longer, rate_text
 from netlab.study import OWN, UDP, Group, Study, Timing, Udp, flows
 from netlab.study.base import controls
 from netlab.study.factors import link_name, path_of_link
@@ -33,7 +33,7 @@ from netlab.study.model import study_at
 from netlab.study.schedule import visits
 from netlab.study.tool_limits import group_at
 from netlab.study.tuning_checks import asked_buffers_B, fixed_buffer_text, moot_knobs
-from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, listed, payload_share, udp_headers_B
+from netlab.units import HEADERS_B, TCP_OPTIONS_MOST_B, listed, payload_share, plain, udp_headers_B
 
 RESULT_B_PER_RUN = 400_000
 """Upper estimate of the Parquet rows and the executed notebook of one run."""
@@ -114,11 +114,13 @@ def _steadiness(results: Path) -> Iterator[Check]:
     for path, of_path in runs[runs["sustained_MBps"].notna()].groupby("path"):
         ends_s = float((of_path["warmup_s"] + of_path["burst_s"]).max())
         count = f"{len(of_path)} of {(runs['path'] == path).sum()}"
-        burst, after = (of_path[f"{name}_MBps"].median() for name in ("burst", "sustained"))
+        burst, after = (
+            rate_text(of_path[f"{name}_MBps"].median()) for name in ("burst", "sustained")
+        )
         yield Check(
             "warn",
             f"path {path}",
-            f"{count} earlier runs began with a burst, {burst:.4g} and then {after:.4g} MB/s; "
+            f"{count} earlier runs began with a burst, {burst} and then {after} MB/s; "
             f"{longer(ends_s)}",
         )
 
@@ -377,7 +379,7 @@ def _buffers(
         bound_MBps = 2 * size_B / rtt_ms / 1e3
         if bound_MBps < payload_MBps:
             text = f"buffer_B {size_B} limits one stream to {bound_MBps:.1f} MB/s of "
-            text += f"{payload_MBps:.1f} at {rtt_ms:.3g} ms"
+            text += f"{payload_MBps:.1f} at {plain(rtt_ms, '.3g')} ms"
             yield Check("warn", f"group {group.name}", text)
 
 

@@ -14,7 +14,7 @@ from netlab.results.flags import meaning_of, remedy_of, split_flags
 from netlab.study import Group as GroupDesign
 from netlab.study import Study
 from netlab.tuning.knobs import Knob
-from netlab.units import arrows
+from netlab.units import arrows, plain
 
 if TYPE_CHECKING:
     from netlab.charts.chart import Panels
@@ -160,4 +160,4 @@ class Run(ChartedTable):
 def _text(value: object) -> str:
     if not isinstance(value, str) and pd.isna(value):
         return "–"
-    return f"{value:.5g}" if isinstance(value, float) else arrows(str(value))
+    return plain(value, ".5g") if isinstance(value, float) else arrows(str(value))

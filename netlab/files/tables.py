@@ -21,7 +21,7 @@ import pandas as pd
 from netlab.errors import check, printable
 from netlab.files.text_columns import in_columns, left, right
 from netlab.files.writing import write_text
-from netlab.units import arrows
+from netlab.units import arrows, plain
 
 Formatter = str | Callable[[Any], str]
 
@@ -258,8 +258,8 @@ class Table:
         if callable(chosen):
             return chosen(value)
         if chosen and not isinstance(value, str):
-            return format(value, chosen)
-        return f"{value:g}" if isinstance(value, float) else str(value)
+            return plain(value, chosen) if chosen.endswith("g") else format(value, chosen)
+        return plain(value, "g") if isinstance(value, float) else str(value)
 
     def alignment(self) -> list[str]:
         """Side of each column: numbers stand on the right."""

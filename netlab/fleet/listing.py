@@ -18,6 +18,7 @@ from netlab.fleet.links import asymmetric
 from netlab.fleet.records import Stores, stores_below
 from netlab.fleet.status import HEADS
 from netlab.fleet.view import Fleet
+from netlab.units import plain
 
 
 def report(results: Path, site: Path | None) -> None:
@@ -63,7 +64,7 @@ def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) 
     labels = ("study", "sender", "receiver", "group", "tuning", "mtu_B", "streams", "factors")
     shown = [name for name in labels if name in found and found[name].nunique() > 1]
     head = found[[*shown, *figures]].head(most)
-    click.echo(frame_text(head, number="{:.4g}".format))
+    click.echo(frame_text(head, number=lambda value: plain(value, ".4g")))
     if len(found) > most:
         options.note(f"{most} of {len(found)} rows")
     if csv is not None:

@@ -8,7 +8,7 @@ The rules apply in a fixed order; the first one that holds decides:
    first.
 2. ``pacing``: goodput equals the configured pacing rate of the senders.
 3. ``slow start``: the congestion window doubled within the window, without a loss and in few round
-   trips: the run is too short for its path.
+   trips, and the rate with it: the run is too short for its path.
 4. ``CPU``: one core was busy all the time, with the run's own work. This precedes the window rule:
    a receiver out of CPU reads late and closes its window, and queues in front of a busy core
    stretch the RTT from which the window bound is computed.
@@ -19,8 +19,9 @@ The rules apply in a fixed order; the first one that holds decides:
 6. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
    (goodput times RTT, Little's law) fill the smaller socket buffer. Where the study asked for that
    buffer and the kernel granted it, the verdict is ``window, asked for by the study``.
-7. ``shaped link``: the rate hardly varied and packets queued, though no link of that rate is known:
-   a shaper on the path, whose rate nobody stated.
+7. ``shaped link``: packets queued, though no link of that rate is known: a shaper on the path,
+   whose rate nobody stated. Either the rate hardly varied, or the queue was so long that a window
+   cut by a loss does not empty it; its overflows stall the reader, and its rate varies.
 8. ``policer``: far more segments were lost than random loss leaves of this rate, and none queued:
    all that exceeds a rate is dropped at once.
 9. ``loss``: segments were retransmitted as often as the window law needs for this rate, or
@@ -28,7 +29,7 @@ The rules apply in a fixed order; the first one that holds decides:
 10. ``foreign CPU``: one core was busy all the time, mostly with other programs, or with these for
     a third of the time while a program of the run waited for a CPU. It precedes rules 8
     and 9 if a program waited for most of the run, and rules 6 and 7 too unless the bytes in
-    flight fill a buffer.
+    flight fill a buffer or a long queue.
 11. ``unknown``: none of these, or the fields are missing.
 """
 
@@ -109,6 +110,10 @@ under load, 23 % and more of a path that drops at random."""
 
 SHAPED_QUEUE_RATIO, SHAPED_QUEUE_US = 1.1, 500.0
 """RTT over the least one, and above it, of a queue before a shaper; interrupts make less."""
+
+STANDING_QUEUE_RATIO, STANDING_QUEUE_US = 2.0, 5_000.0
+"""RTT over the least one, and above it, of a queue before a link that never idles: half of a window
+of two round trips still fills the path. Two busy programs a CPU made queues below 0.4 ms."""
 
 OWN_BUSY_PERCENT = 80.0
 """A core above it, busy with the run, may have paced the run itself."""
@@ -275,7 +280,7 @@ def _verdict(seen: Evidence, goodput: float) -> str:
     # min() takes the first of two values if the second one is NaN
     lost = seen.lost_share >= min(LOST_SHARE, seen.law_share)
     buffer = "send buffer" if seen.sender_smaller else "window"
-    own_core = _is_own_core(seen)
+    own_core, queued = _is_own_core(seen), _has_standing_queue(seen)
 
     late = foreign and seen.closed_share >= OFTEN_CLOSED
 
@@ -294,11 +299,11 @@ def _verdict(seen: Evidence, goodput: float) -> str:
         ("CPU", busy and not foreign),
         (RECEIVER, is_slow(seen.closed_share, CLOSED_SHARE, seen.receiver_waited_share)),
         (SENDER, slow_sender and not own_core and not in_flight),
-        ("foreign CPU", starved and not full),
+        ("foreign CPU", starved and not full and not queued),
         ("send buffer", seen.sndbuf_limited_share >= LIMITED_SHARE),
         ("window", seen.rwnd_limited_share >= LIMITED_SHARE and not late),
         (buffer, full and not seen.rtt_ratio > QUEUEING_RATIO),
-        (SHAPED, _is_shaped(seen)),
+        (SHAPED, _is_shaped(seen) or queued),
         ("foreign CPU", starved),
         (POLICER, _is_policed(seen)),
         ("loss", lost),
@@ -310,7 +315,13 @@ def _verdict(seen: Evidence, goodput: float) -> str:
 
 def _in_slow_start(seen: Evidence) -> bool:
     few = seen.window_rtts <= SLOW_START_RTTS
-    return few and seen.growth >= SLOW_START_GROWTH and seen.lost_share == 0
+    # a window that grows with its round trip fills a queue, at the same rate
+    grew = seen.growth >= SLOW_START_GROWTH * _of_known(max, 1.0, seen.rtt_ratio)
+    return few and grew and seen.lost_share == 0 and not _is_steady(seen)
+
+
+def _is_steady(seen: Evidence) -> bool:
+    return seen.variation_percent <= SHAPED_VARIATION_PERCENT
 
 
 def _is_queued(seen: Evidence) -> bool:
@@ -330,10 +341,17 @@ def _is_own_core(seen: Evidence) -> bool:
 
 
 def _is_shaped(seen: Evidence) -> bool:
-    steady = seen.variation_percent <= SHAPED_VARIATION_PERCENT
     return (
-        steady and _is_queued(seen) and not _is_own_core(seen) and not math.isnan(seen.frames_Mbps)
+        _is_steady(seen)
+        and _is_queued(seen)
+        and not _is_own_core(seen)
+        and not math.isnan(seen.frames_Mbps)
     )
+
+
+def _has_standing_queue(seen: Evidence) -> bool:
+    stands = seen.rtt_ratio >= STANDING_QUEUE_RATIO and seen.queue_us >= STANDING_QUEUE_US
+    return stands and not _is_own_core(seen) and not math.isnan(seen.frames_Mbps)
 
 
 def _granted(row: Mapping, seen: Evidence) -> bool:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netlab.measure.bottleneck import BUSY_CORE_PERCENT
+from netlab.units import plain
 
 LEAST_INTERVALS = 10
 """Fewest intervals of a window for a test; of fewer, a change cannot be told from noise."""
@@ -56,7 +57,7 @@ class Step:
 
     def text(self) -> str:
         return (
-            f"{rate_text(self.before_MBps)} until {self.at_s:.2g} s, then "
+            f"{rate_text(self.before_MBps)} until {plain(self.at_s, '.2g')} s, then "
             f"{rate_text(self.after_MBps)} MB/s"
         )
 

@@ -14,6 +14,7 @@ from netlab.report.templating import template
 from netlab.results.conditions import LeftOut, left_out
 from netlab.results.flags import counted_flags
 from netlab.results.store import Store
+from netlab.units import plain
 
 MOST_LEFT_OUT = 5
 """Campaigns whose left out records are named one by one."""
@@ -104,8 +105,8 @@ def _precision(m: Measured) -> str:
     else:
         text = f"{seen.within:,} of {counted(measured, 'cell')} within {seen.asked_percent:g} %"
     if not math.isnan(seen.median_percent):
-        text += f"; half of the interval {seen.median_percent:.3g} % at the median"
-        text += f", {seen.widest_percent:.3g} % at most"
+        text += f"; half of the interval {plain(seen.median_percent, '.3g')} % at the median"
+        text += f", {plain(seen.widest_percent, '.3g')} % at most"
     if seen.none:
         text += f"; {counted(seen.none, 'cell')} without an interval over rounds"
     return text

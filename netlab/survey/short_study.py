@@ -27,7 +27,7 @@ from netlab.study import load
 from netlab.survey.findings import Finding
 from netlab.survey.init import SHORT_ROUNDS, SHORT_S, STAMP, Short, init_study
 from netlab.survey.paths import login_of
-from netlab.units import arrows
+from netlab.units import arrows, plain
 
 LAB = """\
 # Goodput of the built-in lab; netlab study FILE measures further rounds and reports.
@@ -136,7 +136,7 @@ def _in_words(answer: dict[str, Any]) -> str:
     parts = [
         f"{with_interval(goodput, low, high)} MB/s ({8 * goodput:.0f} Mb/s)",
         "link rate unknown" if answer["link_MBps"] is None else f"{share:.0f} % of the link",
-        "RTT unknown" if rtt_ms is None else f"RTT {rtt_ms:.3g} ms",
+        "RTT unknown" if rtt_ms is None else f"RTT {plain(rtt_ms, '.3g')} ms",
         f"limit {answer['because']}",
     ]
     if (answer["packet_B"] or math.inf) < answer["mtu_B"]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from netlab.bus import SerialBus, link_of
 from netlab.files.recorded_facts import NamespaceFacts
 from netlab.hosts.stack import InterfaceStack
+from netlab.units import plain
 
 IpInterface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
@@ -178,7 +179,8 @@ class FoundPath:
 
     @property
     def rtt_text(self) -> str:
-        return f"{self.rtt_ms:.3g} ms{'' if self.answers else ' (of TCP; no ping came back)'}"
+        how = "" if self.answers else " (of TCP; no ping came back)"
+        return f"{plain(self.rtt_ms, '.3g')} ms{how}"
 
     @property
     def speed_Mbps(self) -> int | None:

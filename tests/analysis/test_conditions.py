@@ -146,6 +146,19 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             "queued for 4.8 ms",
         ),
         (
+            {"goodput_MBps": 2.38, "mtu_B": 1500, "mss_B": 1448.0, "rtt_us": 102_990.0}
+            | {"min_rtt_us": 22.0, "rate_variation_percent": 14.1, "sent_B": 8_676_482}
+            | {"retransmits": 10},
+            "shaped link: a link of about 20 Mb/s, or such a share of a faster one: packets queued "
+            "for 100 ms, and 0.17 % of the segments were retransmitted",
+        ),
+        (
+            {"goodput_MBps": 3.572, "mtu_B": 1500, "mss_B": 1448.0, "rtt_us": 155_958.0}
+            | {"min_rtt_us": 20_042.0, "rate_variation_percent": 0.46},
+            "shaped link: a link of about 30 Mb/s: the rate stayed within 0.46 %, and packets "
+            "queued for 140 ms",
+        ),
+        (
             {"goodput_MBps": 26.7, "mtu_B": 1500, "mss_B": 1448.0, "rtt_us": 20_081.0}
             | {"min_rtt_us": 20_000.0, "congestion_in_force": "cubic", "sent_B": 67e6}
             | {"retransmits": 32_762, "rate_variation_percent": 6.3},

@@ -53,6 +53,11 @@ def test_one_format_may_serve_all_columns_and_spares_text_and_a_function_may_for
     assert _cells(Table(PLAIN, "c", formats=".3f"))[3:] == ["a & b", "1.250", "<c>", "–"]
 
 
+def test_a_large_number_of_few_digits_has_no_exponent():
+    large = pd.DataFrame({"a": [12_345.6], "b": [2_500_000.0]})
+    assert _cells(Table(large, "c", formats={"a": ".4g"}))[-2:] == ["12350", "2500000"]
+
+
 def test_every_row_has_all_its_heads_in_html_and_repeated_ones_once_in_latex():
     index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["k", "n"])
     table = Table(pd.DataFrame({"v": [1, 2, 3]}, index=index), "c")

@@ -40,6 +40,15 @@ GROWING = {"rtt_us": 202_000.0, "min_rtt_us": 200_000.0, "window_s": 1.0, "retra
 GROWING |= {"goodput_MBps": 0.9, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
 SHAPED = LONG | {"goodput_MBps": 24.1, "rtt_us": 24_805.0, "min_rtt_us": 20_021.0, "retransmits": 0}
 SHAPED |= {"rate_variation_percent": 1.15}
+# a deep queue before a shaper, as recorded: it overflows, and each overflow stalls the reader
+OVERFLOWN = LONG | {"goodput_MBps": 2.38, "rtt_us": 102_990.0, "min_rtt_us": 22.0}
+OVERFLOWN |= {"sent_B": 8_676_482, "rate_variation_percent": 14.1, "busiest_core_percent": 65.0}
+OVERFLOWN |= {"congestion_in_force": "cubic"}
+# one that does not overflow: the window grows, and the round trip with it
+FILLING = GROWING | {"goodput_MBps": 3.572, "rtt_us": 155_958.0, "min_rtt_us": 20_042.0}
+FILLING |= {"cwnd_t0_segments": 110.0, "cwnd_segments": 418.0, "rate_variation_percent": 0.46}
+FILLING |= {"window_s": 2.0, "sent_B": 12_000_000, "mss_B": 1448.0, "mtu_B": 1500}
+BRIEF = {"rtt_us": 25_000.0, "window_s": 0.4}
 POLICED = LONG | {"goodput_MBps": 26.7, "rtt_us": 20_081.0, "congestion_in_force": "cubic"}
 POLICED |= {"sent_B": 67_000_000, "retransmits": 32_762, "rate_variation_percent": 6.3}
 ZERO = {"rtt_us": 0.0, "min_rtt_us": 0.0, "sent_B": 0, "goodput_MBps": 0.0}
@@ -82,6 +91,19 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("unknown", SHAPED | {"rate_variation_percent": 6.0}),
         ("unknown", SHAPED | {"busiest_core_percent": 90.0}),
         ("window", SHAPED | {"rwnd_limited_share": 0.9}),
+        # a queue that no fall of the window empties, however its overflows make the rate vary
+        ("shaped link", OVERFLOWN),
+        ("shaped link", OVERFLOWN | {"rate_variation_percent": None}),
+        ("shaped link", OVERFLOWN | FILLED | {"sender_waited_share": 0.6}),
+        ("loss", OVERFLOWN | {"rtt_us": 4_000.0}),
+        ("loss", OVERFLOWN | {"min_rtt_us": 64_000.0}),
+        ("loss", OVERFLOWN | {"busiest_core_percent": 90.0}),
+        ("window", OVERFLOWN | {"rwnd_limited_share": 0.9}),
+        # a window that grows as its queue does, at one rate, is not slow start
+        ("shaped link", FILLING),
+        ("shaped link", FILLING | {"rate_variation_percent": 8.0}),
+        ("slow start", FILLING | BRIEF | {"rate_variation_percent": 30.0}),
+        ("shaped link", FILLING | BRIEF),
         # a program that reads or sends too slowly fills windows and stretches round trips
         ("slow receiver", CLOSED),
         ("slow receiver", CLOSED | LONG | {"goodput_MBps": 4.0}),

@@ -29,6 +29,7 @@ from netlab.search.autotune.search import (
     RaceResult,
 )
 from netlab.study import Study
+from netlab.units import plain
 from netlab.version import version
 
 SCHEMA = 1
@@ -114,7 +115,7 @@ def to_text(tuned: Tuned) -> str:
         heads = dict(zip(COLUMNS[5:8], ("worse %", "from", "to"), strict=True))
         heads["figure"] = objective(tuned.ask.aim).unit
         short = frame.drop(columns=["dropped_after"]).rename(columns=heads)
-        text = frame_text(short, number="{:.4g}".format, missing="-")
+        text = frame_text(short, number=lambda value: plain(value, ".4g"), missing="-")
     return f"{text}\n\n{conclusion(tuned)}"
 
 

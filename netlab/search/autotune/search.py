@@ -20,6 +20,7 @@ from netlab.results.flags import Flag, Validity, split_flags
 from netlab.search.autotune.candidates import LAST_RACE, Candidate, named, neighbours, thinned
 from netlab.search.autotune.race import MAX_ROUNDS, MIN_ROUNDS, Gap, Race
 from netlab.search.autotune.request import Objective
+from netlab.units import plain
 
 DISTURBED = frozenset({Flag.INTERFERENCE, Flag.EMULATOR_LATE})
 """Flags of a run disturbed by other work: steal, foreign load, a late emulator."""
@@ -330,7 +331,7 @@ class Search:
             return left
         value = self.objective.value(fmean(race.scores(leader)))
         unit = self.objective.unit
-        return f"{left}; {named(name, leader)} leads with {value:.4g} {unit}"
+        return f"{left}; {named(name, leader)} leads with {plain(value, '.4g')} {unit}"
 
     def _dropped(self, name: str, gap: Gap) -> str:
         low, mean, high = map(self.objective.lag_percent, (gap.low, gap.mean, gap.high))
