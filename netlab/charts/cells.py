@@ -82,8 +82,8 @@ def finish_axes(ax: Axes, part: pd.DataFrame, y: str, study: Study | None, title
     """Title, axis of `y`, and the bus if all cells have the same and the lines are near it."""
     ax.set(ylabel=axis_label(part, y, study), title=arrows(title))
     if y == "percent_of_bus" and (unknown := printed.unknown_bus_notes(part)):
-        place = {"transform": ax.transAxes, "ha": "center", "va": "center"}
-        ax.text(0.5, 0.5, fill(unknown[0], NOTE_CHARACTERS), **place)
+        text = fill(unknown[0], NOTE_CHARACTERS)
+        ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")
     if part["bus_MBps"].nunique() == 1:
         bus_MBps = float(part["bus_MBps"].max())
         at = 100.0 if y == "percent_of_bus" else bus_MBps
