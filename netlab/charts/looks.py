@@ -148,11 +148,14 @@ WIDEST_IN, LEAST_PANEL_IN = 7.9, 1.1
 """Width at which text of 8.5 pt still has 7 pt on a line of the PDF; the narrowest panel."""
 
 
+FRAME_IN = 1.0
+"""Width of a row of panels for the labels around them."""
+
+
 def width_of_panels(count: int, each_in: float) -> float:
     """Width of a row of panels: narrower ones where the row would be too wide to be printed."""
-    frame_in = 1.0
-    widest = max(WIDEST_IN, frame_in + LEAST_PANEL_IN * count)
-    return min(frame_in + each_in * count, widest)
+    widest = max(WIDEST_IN, FRAME_IN + LEAST_PANEL_IN * count)
+    return min(FRAME_IN + each_in * count, widest)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -127,12 +129,48 @@ def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Pa
 
 
 MOST_COLUMNS = 6
-"""Panels in a row of the whole study."""
+"""Panels in a row of the whole study, as long as its columns are groups."""
 
 TITLE_PT = 8.5
 
 PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew": 1.6}
 """Marks of published values among measured lines."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Panel of a group and a tuning: row, column, and the words above it and at its left."""
+
+    y: int
+    x: int
+    group: str
+    tuning: str
+    head: str
+    side: str
+
+
+def _places(groups: Mapping[str, str], tunings: Mapping[str, str]) -> list[Place]:
+    """Panels of all groups and tunings, which have the given labels, in as few rows as they need.
+
+    Columns are groups, or tunings where there are more of them or many groups. Groups that would
+    stand in many rows then stand beside each other instead, as many in each band of rows.
+    """
+    of_groups = len(tunings) <= len(groups) <= MOST_COLUMNS
+    across, down = (groups, tunings) if of_groups else (tunings, groups)
+    bands = math.ceil(len(groups) / MOST_COLUMNS)
+    if bands * len(tunings) < len(down):
+        across, down, of_groups = groups, tunings, True
+    else:
+        bands = 1
+    in_band = math.ceil(len(across) / bands)
+    places = []
+    for (number, column), (row, one) in product(enumerate(across), enumerate(down)):
+        band, x = divmod(number, in_band)
+        group, tuning = (column, one) if of_groups else (one, column)
+        head = across[column] if row == 0 else ""
+        side = down[one] if x == 0 else ""
+        places.append(Place(band * len(down) + row, x, group, tuning, head, side))
+    return sorted(places, key=lambda place: (place.y, place.x))
 
 
 @looks.theme()
@@ -154,18 +192,21 @@ def whole_panels(
         cells = cells.assign(**{name: percent[name] for name in rates})
     groups = {name: arrows(name) for name in printed.group_names(cells)}
     tunings = cell_texts.tuning_labels(cells, study)
-    across, down = groups, tunings
-    if not len(tunings) <= len(groups) <= MOST_COLUMNS:
-        across, down = tunings, groups
+    places = _places(groups, tunings)
+    columns, rows = (1 + max(getattr(place, at) for place in places) for at in "xy")
     doubled = of_bus and cells["bus_MBps"].max() > 150
-    width = looks.width_of_panels(len(across), 1.75)
-    letters = int(width / len(across) * 72 / (TITLE_PT * line_labels.GLYPH))
-    size = (width, 0.9 + (1.75 if doubled else 1.3) * len(down))
+    width = looks.width_of_panels(columns, 1.75)
+    letters = int((width - looks.FRAME_IN) / columns * 72 / (TITLE_PT * line_labels.GLYPH))
+    size = (width, 0.9 + (1.75 if doubled else 1.3) * rows)
     grid: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
-    fig, axes = plt.subplots(len(down), len(across), figsize=size, **grid)
+    fig, axes = plt.subplots(rows, columns, figsize=size, **grid)
     styles, top, words = looks.mtu_styles(cells["mtu_B"]), _top(cells), []
-    for (y, row), (x, column) in product(enumerate(down), enumerate(across)):
-        ax, (group, tuning) = axes[y][x], (column, row) if across is groups else (row, column)
+    for unused in set(np.ndindex(axes.shape)) - {(place.y, place.x) for place in places}:
+        axes[unused].set_axis_off()
+    there = set(cells[["group", "tuning"]].drop_duplicates().itertuples(index=False, name=None))
+    lowest = {at.x: at.y for at in places if (at.group, at.tuning) in there}
+    for place in places:
+        ax, group, tuning = axes[place.y][place.x], place.group, place.tuning
         part = cells[(cells["group"] == group) & (cells["tuning"] == tuning)]
         if part.empty:
             ax.set_axis_off()
@@ -179,11 +220,12 @@ def whole_panels(
                 colour = {"color": styles[mtu_B]["color"]}
                 name = f"MTU {mtu_B} B, published"
                 ax.plot(points["streams"], points["then_percent"], label=name, **PUBLISHED | colour)
-        ax.set_xlabel("streams" if y == len(down) - 1 else "")
-        name = textwrap.fill(across[column], letters) if y == 0 else ""
-        ax.set_title(name, fontsize=TITLE_PT)
-        if x == 0:
-            ax.set_ylabel(down[row], fontsize=9)
+        ends = place.y == lowest.get(place.x)
+        ax.set_xlabel("streams" if ends else "")
+        ax.tick_params(labelbottom=ends)
+        ax.set_title(textwrap.fill(place.head, letters), fontsize=TITLE_PT)
+        if place.side:
+            ax.set_ylabel(place.side, fontsize=9)
     fig.supylabel("% of one host's bus" if of_bus else "goodput, MB/s", fontsize=9)
     marks = [Line2D([], [], label=f"MTU {mtu_B} B", **styles[mtu_B]) for mtu_B in styles]
     if of_bus:
