@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import metadata as distributions
 from itertools import chain
 from pathlib import Path
@@ -31,7 +32,7 @@ from netlab.files.scratch_directory import scratch
 from netlab.files.writing import write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.page import Credit
-from netlab.report.plain_notebook import copy_plain
+from netlab.report.plain_notebook import copy_plain, public_names
 from netlab.report.publishing import ReportRequest, last_visit, publish, report_of
 from netlab.report.rasteriser import NO_PDF
 from netlab.report.site_directory import MARKER
@@ -115,7 +116,8 @@ def bundle(
             say(f"netlab: no PDF: {NO_PDF}")
         (work / SITE / MARKER).unlink()
         for source in filter(is_own, notebooks):
-            _copy(source, work / OWN_NOTEBOOKS / source.name, copy_plain)
+            copy = partial(copy_plain, names=public_names(measured.results))
+            _copy(source, work / OWN_NOTEBOOKS / source.name, copy)
         _copy_study(measured, work)
         write_json(work / PROVENANCE, provenance(measured))
         shutil.copyfile(paths.own_file("uv.lock"), work / "uv.lock")
@@ -207,7 +209,8 @@ def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
     for visit in rounds(m.study)[0] if blocks else ():
         notebook = last_visit(m.results / "notebooks", visit.block_id, set(m.runs["campaign"]))
         if notebook is not None:
-            _copy(notebook, target / "notebooks" / notebook.name, copy_plain)
+            copy = partial(copy_plain, names=public_names(m.results))
+            _copy(notebook, target / "notebooks" / notebook.name, copy)
 
 
 def _copy(

@@ -38,6 +38,9 @@ LINE_PT, NARROW_PERCENT, LEAST_TEXT_PT = 470, 70, 7
 """Length of a line; the least share of it that a figure takes, more where its smallest text would
 be smaller than the last."""
 
+HIGHEST_PT = 620
+"""Height of a figure that fits on a page with its caption; a higher one would be cut off."""
+
 MOST_ROWS = 60
 """Longest table that is printed whole; the site has all rows."""
 
@@ -51,7 +54,7 @@ sentences would leave no room for the words of the others."""
 _PRINTED = re.compile(r"Table (\d+): (.*)")
 _LONG_WORD = re.compile(r"\S{14,}")
 _JOINT = re.compile(r"[^\w\s]|_|\w{16}")
-_WIDTH = re.compile(r'<svg [^>]*width="([0-9.]+)pt"')
+_SIZE = re.compile(r'<svg [^>]*?width="([0-9.]+)pt" height="([0-9.]+)pt"')
 _TEXT = re.compile(r"\bfont[^;\"]*?([0-9.]+)px")
 _LABEL = re.compile(r'aria-label="([^"]*)"')
 _DESCRIPTION = re.compile(r"<desc>(.*?)</desc>")
@@ -184,18 +187,25 @@ def _figures(site: Path, stem: str) -> list[dict[str, object]]:
     parts: list[dict[str, object]] = []
     for file in sorted(found, key=lambda path: int(path.stem.rpartition("-")[2])):
         svg = read_text(file)
-        label, width = _LABEL.search(svg), _WIDTH.search(svg)
+        label = _LABEL.search(svg)
         alt = html.unescape(label[1]) if label else stem
         words = [arrows(alt.partition(": ")[0].partition(". ")[0]) + "."]
         words += map(html.unescape, _DESCRIPTION.findall(svg))
-        percent = _percent(svg, float(width[1])) if width else 100
-        place = f"figures/{file.name}"
-        parts.append({"path": place, "alt": alt, "caption": " ".join(words), "percent": percent})
+        part = {"path": f"figures/{file.name}", "alt": alt, "caption": " ".join(words)}
+        parts.append({**part, "percent": percent_of_line(svg)})
     return parts
 
 
-def _percent(svg: str, width_pt: float) -> int:
-    """Share of the line at which the smallest text of a figure can be read; at most the line."""
+def percent_of_line(svg: str) -> int:
+    """Width of a figure as a share of the line: all of it fits on a page.
+
+    On a line it is as wide as its smallest text needs to be read.
+    """
+    size = _SIZE.search(svg)
+    if size is None:
+        return 100
+    width_pt, height_pt = map(float, size.groups())
+    most = math.floor(100 * HIGHEST_PT * width_pt / height_pt / LINE_PT)
     smallest_pt = min(map(float, _TEXT.findall(svg)), default=LEAST_TEXT_PT)
     needed = math.ceil(100 * LEAST_TEXT_PT / smallest_pt * width_pt / LINE_PT)
-    return min(max(needed, NARROW_PERCENT), 100)
+    return max(1, min(max(needed, NARROW_PERCENT), 100, most))

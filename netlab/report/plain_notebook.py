@@ -1,11 +1,14 @@
-"""Executed notebooks as files of a site: without times, random ids and machine paths."""
+"""Executed notebooks as files of a site: without times, random ids and paths of the machine."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from netlab.files import paths
 from netlab.files.bounded_json import read_json
 
 TIMES = ("papermill", "execution")
@@ -14,9 +17,27 @@ TIMES = ("papermill", "execution")
 INJECTED = "injected-parameters"
 """Tag of the cell that papermill adds; its id is random."""
 
+SHOWN = ("source", "outputs")
+"""Parts of a cell that a reader sees."""
 
-def plain(content: dict[str, Any]) -> dict[str, Any]:
-    """A notebook that is the same whenever it was executed, if its outputs are."""
+RESULTS = "results"
+"""Name of the directory of results, as in a bundle."""
+
+
+def public_names(results: Path | None = None) -> dict[str, str]:
+    """Directories of this machine -> what a reader sees of them.
+
+    A path says who measured, and for whom.
+    """
+    named = [(Path.home(), "~"), (paths.root_dir(), "."), (Path.cwd(), ".")]
+    if results is not None:
+        named.append((results, RESULTS))
+    shown = {str(path): name for path, name in named if len(path.parts) > 1}
+    return dict(sorted(shown.items(), key=lambda one: -len(one[0])))  # results lie below others
+
+
+def plain(content: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A notebook that is the same whenever and wherever it was executed, if its outputs are."""
 
     def timeless(part: dict[str, Any]) -> dict[str, Any]:
         metadata = part.get("metadata", {})
@@ -26,14 +47,35 @@ def plain(content: dict[str, Any]) -> dict[str, Any]:
     for cell in cells:
         if INJECTED in cell["metadata"].get("tags", ()) and "id" in cell:
             cell["id"] = INJECTED
+        rename(cell, names)
     return timeless({**content, "cells": cells})
 
 
-def plain_text(notebook: Path) -> str:
+def rename(cell: dict[str, Any], names: Mapping[str, str]) -> None:
+    """Write names in place of directories in all that a reader sees of a cell."""
+    cell.update({part: _renamed(cell[part], names) for part in SHOWN if part in cell})
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Texts with names in place of directories, in whatever holds them."""
+    if isinstance(value, str):
+        for directory, name in names.items():
+            if directory in value:  # seldom, and much quicker to see
+                place = rf"(?<![\w/.-]){re.escape(directory)}(?![\w.-])"
+                value = name.join(re.split(place, value))
+        return value
+    if isinstance(value, list):
+        return [_renamed(each, names) for each in value]
+    if isinstance(value, dict):
+        return type(value)({key: _renamed(each, names) for key, each in value.items()})
+    return value
+
+
+def plain_text(notebook: Path, names: Mapping[str, str]) -> str:
     """An executed notebook as text, as :func:`plain` has it."""
-    return json.dumps(plain(read_json(notebook)), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(plain(read_json(notebook), names), indent=1, ensure_ascii=False) + "\n"
 
 
-def copy_plain(source: Path, target: Path) -> None:
+def copy_plain(source: Path, target: Path, names: Mapping[str, str]) -> None:
     """Copy an executed notebook as :func:`plain` has it."""
-    target.write_text(plain_text(source), encoding="utf-8")
+    target.write_text(plain_text(source, names), encoding="utf-8")

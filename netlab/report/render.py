@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from netlab.files.writing import json_text
 from netlab.report.active_cache import active
 from netlab.report.allowed_html import sanitized
 from netlab.report.page import Page, free
-from netlab.report.plain_notebook import plain_text
+from netlab.report.plain_notebook import plain_text, rename
 from netlab.report.templating import TEMPLATES, anchor
 
 if TYPE_CHECKING:  # over half a second, for pages that are made anew
@@ -79,23 +80,30 @@ def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
     return path.stem.replace("-", " ").replace("_", " ")
 
 
-def render(path: Path, pages: dict[str, str]) -> Page:
-    """A page of an executed notebook, with links to the `pages` of notebooks by their names."""
+def render(path: Path, pages: dict[str, str], names: Mapping[str, str]) -> Page:
+    """A page of an executed notebook, with links to the `pages` of notebooks by their names.
+
+    `names` stand in place of directories of this machine.
+    """
     try:
-        text = plain_text(path)
+        text = plain_text(path, names)
     except (OSError, ValueError, AttributeError, TypeError):
         text = ""  # not a notebook, as making its page says
     inputs = (path.name, text, repr(sorted(pages.items())))
-    page = parse_json(active().text("page", inputs, lambda: json_text(_rendered(path, pages))))
+    page = parse_json(
+        active().text("page", inputs, lambda: json_text(_rendered(path, pages, names)))
+    )
     contents = tuple((name, text) for name, text in page["contents"])
     title, body = page["title"], Markup(page["body"])
     return Page("", title, title, "", body, contents, failed=page["failed"])
 
 
-def _rendered(path: Path, pages: dict[str, str]) -> dict[str, Any]:
+def _rendered(path: Path, pages: dict[str, str], names: Mapping[str, str]) -> dict[str, Any]:
     from netlab.notebooks.format import read_notebook  # nbformat, as nbconvert above
 
     notebook = read_notebook(path)
+    for cell in notebook.cells:
+        rename(cell, names)
     body = sanitized(_exporter().from_notebook_node(notebook)[0])
 
     def follow(link: re.Match) -> str:

@@ -28,7 +28,7 @@ from netlab.report.gate import CALIBRATION
 from netlab.report.page import OWN_FILES, UNCREDITED, Credit, Page, navigation
 from netlab.report.page_writer import PageWriter
 from netlab.report.pages import study_pages
-from netlab.report.plain_notebook import copy_plain
+from netlab.report.plain_notebook import copy_plain, public_names
 from netlab.report.render import render
 from netlab.report.run_pages import run_pages, write_records
 from netlab.report.site_directory import replacing
@@ -88,6 +88,7 @@ def build_site(
     own: list[Page] = []
     runs: list[Page] = []
     parts: dict[str, object] = {"front": None, "picture": "", "downloads": {}, "cite": None}
+    names = public_names(measured.results if measured else None)
     no_pdf = "no measured study is part of this site" if content.pdf else "not requested"
     with replacing(target, measured.study.name if measured else "") as work:
         exporter = Exporter(work, target, png=content.png)
@@ -116,11 +117,11 @@ def build_site(
         for notebook in sorted(files, key=lambda one: not one.ready):
             if not notebook.ready:
                 wait(notebook.path)
-            made[notebook] = _page(notebook, files[notebook], files)
+            made[notebook] = _page(notebook, files[notebook], files, names)
         (work / NOTEBOOKS).mkdir()
         for notebook in files:
             # without the times and paths that papermill noted in them
-            copy_plain(Path(notebook.path), work / made[notebook].notebook)
+            copy_plain(Path(notebook.path), work / made[notebook].notebook, names)
         every = [*own, *(exporter.page(made[notebook]) for notebook in files), *runs]
         listed = navigation([INDEX, *every])
         _, *order = [page for parts in listed.values() for part in parts.values() for page in part]
@@ -188,10 +189,15 @@ def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, 
     return files
 
 
-def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, str]) -> Page:
+def _page(
+    notebook: ExecutedNotebook,
+    file: str,
+    files: dict[ExecutedNotebook, str],
+    names: Mapping[str, str],
+) -> Page:
     # notebooks mention each other by name
     links = {Path(other.path).stem: page for other, page in files.items()}
-    page = render(Path(notebook.path), links)
+    page = render(Path(notebook.path), links, names)
     title = notebook.title or page.title
     return replace(
         page,

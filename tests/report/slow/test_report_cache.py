@@ -61,6 +61,8 @@ def test_results_that_cannot_be_written_have_the_same_report(store, tmp_path):
     before = sorted(store.rglob("*"))
     made, files = report(store, tmp_path / "cache")
     assert NOTEBOOK in made and sorted(store.rglob("*")) == before
+    named = [name for name, content in files.items() if str(store.parent).encode() in content]
+    assert named == [], "a page says where its results lay"
     again, second = report(store, tmp_path / "cache", "again")
     assert NOTEBOOK not in again and second.keys() == files.keys()
     (store / "notebooks").unlink()

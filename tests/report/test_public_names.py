@@ -1,0 +1,58 @@
+"""Pages and notebooks of a site do not say where they were made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nbformat import v4, write
+
+from netlab.files import paths
+from netlab.report.plain_notebook import copy_plain, public_names
+from netlab.report.render import render
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """Results in the folder of a customer, in the home of a user."""
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "alice")
+    monkeypatch.setenv(paths.HOME, str(tmp_path / "alice" / "acme"))
+    place = tmp_path / "alice" / "acme" / "results" / "mine"
+    place.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def executed(results: Path) -> Path:
+    html = f"<p>{results}</p>"
+    outputs = [
+        v4.new_output("stream", text=f"{results}/runs and {results}-old\n"),
+        v4.new_output("display_data", data={"text/html": html, "text/plain": "x"}),
+        v4.new_output("error", ename="E", evalue=f"{results.parents[2]}/a", traceback=[f"{html}"]),
+    ]
+    source = f'results = "{results}"\nstudy = "{results.parents[1]}/mine.yml"'
+    cells = [v4.new_code_cell(source, outputs=outputs), v4.new_markdown_cell("# Title")]
+    path = results / "executed.ipynb"
+    write(v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_a_copy_has_names_in_place_of_directories(results, tmp_path):
+    copy_plain(executed(results), tmp_path / "copy.ipynb", public_names(results))
+    (code, _) = json.loads((tmp_path / "copy.ipynb").read_text())["cells"]
+    assert "".join(code["source"]) == 'results = "results"\nstudy = "./mine.yml"'
+    stream, shown, error = code["outputs"]
+    assert "".join(stream["text"]) == "results/runs and ./results/mine-old\n"
+    assert "".join(shown["data"]["text/html"]) == "<p>results</p>"
+    assert (error["evalue"], error["traceback"]) == ("~/a", ["<p>results</p>"])
+
+
+def test_a_page_has_them_too(results):
+    body = str(render(executed(results), {}, public_names(results)).body)
+    assert "alice" not in body and "results/runs" in body
+
+
+def test_a_directory_at_the_top_is_no_name(monkeypatch):
+    monkeypatch.setattr(Path, "home", lambda: Path("/"))
+    assert "/" not in public_names(Path("/"))
