@@ -28,6 +28,7 @@ from netlab.measure.bottleneck import (
     bottleneck,
     evidence,
 )
+from netlab.study.groups import sends_datagrams
 from netlab.units import plain
 
 
@@ -84,7 +85,10 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
         )
     if verdict == "loss":
         drops = "an unknown number of" if math.isnan(seen.drops) else f"{seen.drops:.0f}"
-        return f"{_retransmitted(seen)}, {drops} packets dropped on the hosts"
+        lost = _retransmitted(seen)
+        if sends_datagrams(str(row.get("generator"))):
+            lost = f"{plain(100 * seen.lost_share, '.2g')} % of the datagrams were lost"
+        return f"{lost}, {drops} packets dropped on the hosts"
     if verdict == "foreign CPU":
         others = f"{100 * seen.foreign_share:.0f} % of the busy time was other programs'"
         return f"one core was {seen.busiest_core_percent:.0f} % busy, and {others}"

@@ -27,7 +27,7 @@ from netlab.files.run_results import (
 from netlab.measure.emulator_report import Emulated
 from netlab.measure.exchange import Direction, RunOutcome, datagrams, datagrams_of, meter_of, tcp_of
 from netlab.measure.senders import Part
-from netlab.units import ETHERNET_HEADER_B, IPV6_HEADER_B, UDP_HEADER_B
+from netlab.units import ETHERNET_HEADER_B, HEADERS_MOST_B, IPV6_HEADER_B, UDP_HEADER_B
 
 HELLO_B = 64
 SEQUENCE_SLACK_B = 2
@@ -36,6 +36,9 @@ SEQUENCE_SLACK_B = 2
 WRAP_B = 2**32
 
 UDP_HEADERS_MOST_B = ETHERNET_HEADER_B + IPV6_HEADER_B + UDP_HEADER_B
+
+LEAST_HEADERS_B = 60
+"""Headers of a packet of TCP over IPv4, with timestamps and 8 B of other options; of UDP fewer."""
 
 INTERFACE_SLACK_SHARE = 0.002
 INTERFACE_SLACK_B = 262_144
@@ -272,12 +275,12 @@ def audit_interfaces(
         full_B = segment_B(gen, mtu_B)
         offered = max(payload, gen["total_bytes"] or 0)
         segments = offered / full_B + 1
-        most = offered + again + segments * (ETHERNET_HEADER_B + 60)
+        most = offered + again + segments * (ETHERNET_HEADER_B + _headers_most_B(gen, mtu_B))
         if both:
             # acknowledgements of the other direction: at most one for each segment
             back = flows[1 - index][1]["total_bytes"]
             back_B = segment_B(flows[1 - index][0], mtu_B)
-            most += (back / back_B + 1) * (ETHERNET_HEADER_B + 80)
+            most += (back / back_B + 1) * (ETHERNET_HEADER_B + HEADERS_MOST_B)
         most += INTERFACE_SLACK_SHARE * payload + INTERFACE_SLACK_B
         unsure = sink.get("unsure_bytes") or 0
         least, most = payload - unsure, math.inf if unsure else most
@@ -306,6 +309,17 @@ def segment_B(gen: SentEnd, mtu_B: int) -> int:
         return min(mtu_B - 60, size_B)
     sizes = [tcp_of(s).get("mss_B") or mtu_B for s in gen["per_stream"]]
     return max(1, min([mtu_B - 60, *sizes]))
+
+
+def _headers_most_B(gen: SentEnd, mtu_B: int) -> int:
+    """Most bytes of headers in a packet of a sender: of TCP what its segments leave of the MTU."""
+    if datagram_B(gen):
+        return LEAST_HEADERS_B
+    sizes = [tcp_of(stream).get("mss_B") for stream in gen["per_stream"]]
+    known = [size_B for size_B in sizes if size_B]
+    if len(known) < len(sizes) or not known:
+        return HEADERS_MOST_B
+    return min(HEADERS_MOST_B, max(LEAST_HEADERS_B, mtu_B - min(known)))
 
 
 def _why(seen: int, payload: int, most: float) -> str:

@@ -134,6 +134,11 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             f"loss: {LOST}, an unknown number of packets dropped on the hosts",
         ),
         (
+            {"generator": "udp", "lost_percent": 1.88, "record_length_B": 1400},
+            "loss: 1.9 % of the datagrams were lost, an unknown number of packets dropped on the "
+            "hosts",
+        ),
+        (
             {"rtt_us": 200_000.0, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
             | {"window_s": 1.0, "retransmits": 0, "sent_B": 6e8},
             "slow start: the congestion window grew 84-fold within 5 round trips and without a "

@@ -214,6 +214,28 @@ def test_segments_that_were_asked_to_be_small_have_a_larger_share_of_headers():
     assert len(audited((gen, sink)).surplus) == 2
 
 
+@pytest.mark.parametrize("mss_B", [1428, None])
+def test_packets_of_ipv6_have_larger_headers(mss_B):
+    """As recorded over a veth link: 86 B a packet; another program may not say its segments."""
+    gen, sink = flow(each_B=40_000_000)
+    payload_B = gen["total_bytes"]
+    interfaces = [(gen, "tx_bytes"), (sink, "rx_bytes")]
+
+    def counting(each_B: int) -> Ledger:
+        for end, name in interfaces:
+            counted_B = payload_B + payload_B // 1428 * each_B
+            end["meter"]["total"]["interface"][name] = counted_B
+        return audited((gen, sink))
+
+    for stream in gen["per_stream"]:
+        stream["tcp"]["mss_B"] = mss_B
+    assert counting(86).surplus == counting(86).problems == []
+    assert len(counting(106).surplus) == 2
+    for stream in gen["per_stream"]:
+        stream["tcp"]["mss_B"] = 1448
+    assert len(counting(86).surplus) == 2
+
+
 def outcome(*flows: tuple[dict, dict]) -> RunOutcome:
     return RunOutcome(tuple(Direction(*flow) for flow in flows), started_unix_ns=0, wall_s=1.0)
 
