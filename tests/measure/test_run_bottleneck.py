@@ -95,6 +95,11 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("shaped link", OVERFLOWN),
         ("shaped link", OVERFLOWN | {"rate_variation_percent": None}),
         ("shaped link", OVERFLOWN | FILLED | {"sender_waited_share": 0.6}),
+        ("foreign CPU", OVERFLOWN | FILLED | {"sender_waited_share": 0.6, "rtt_us": 8_000.0}),
+        ("shaped link", OVERFLOWN | {"rtt_us": 8_000.0}),
+        # timeouts of a few packets stretch round trips as well, as recorded behind a policer
+        ("loss", OVERFLOWN | {"goodput_MBps": 0.005792, "rtt_us": 578_389.0, "retransmits": 23}),
+        ("shaped link", OVERFLOWN | {"goodput_MBps": 0.004585, "rtt_us": 2_205_178.0}),
         ("loss", OVERFLOWN | {"rtt_us": 4_000.0}),
         ("loss", OVERFLOWN | {"min_rtt_us": 64_000.0}),
         ("loss", OVERFLOWN | {"busiest_core_percent": 90.0}),
