@@ -31,16 +31,28 @@ each list || exit 0
 """
 )
 DIRECTORY = re.compile(r"/.*/netlab(-cache|-\d+)?")
+# The part of a journal's name that is of this boot.
+BOOT = r"""
+b=$(cut -c 1-8 /proc/sys/kernel/random/boot_id 2>/dev/null)
+"""
 # Prints the journal of root's tune in this network namespace, and the record of its state.
-JOURNALS = r"""
-for f in /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.journal \
-    /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.state; do
+JOURNALS = (
+    BOOT
+    + r"""
+n=/run/netlab/tune-$(stat -Lc %i /proc/self/ns/net)
+for f in "$n"-*-"${b:-0}".journal "$n"-*-"${b:-0}".state; do
   if [ -e "$f" ]; then echo "$f"; fi
 done
 """
+)
 # Arguments: netlab's directories, journals. Locks that a process has stay.
-REMOVE = r"""
+REMOVE = (
+    BOOT
+    + r"""
 rm -rf -- "$@" || exit 1
+for f in /run/netlab/tune-*.journal /run/netlab/tune-*.state; do
+  case $f in *-"${b:-0}".*) ;; *) rm -f -- "$f" ;; esac
+done
 for f in /run/netlab/*.lock "/run/user/$(id -u)"/agent-*.lock; do
   [ -O "$f" ] || continue
   if command -v flock >/dev/null 2>&1; then flock -n "$f" rm -f -- "$f"; fi
@@ -48,6 +60,7 @@ done
 rmdir /run/netlab 2>/dev/null
 exit 0
 """
+)
 
 
 def clean_host(host: Host, *, journals: bool = False) -> str:

@@ -207,13 +207,23 @@ def test_the_cache_is_removed_its_files_are_counted_and_a_host_without_any_says_
 
 def test_journals_stay_unless_asked_for(host, cache):
     inode = os.stat("/proc/self/ns/net").st_ino
-    journal = Path(f"/run/netlab/tune-{inode}-0.journal")
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    journal = Path(f"/run/netlab/tune-{inode}-0-{boot}.journal")
     journal.parent.mkdir(mode=0o700, exist_ok=True)
     journal.write_text("set knob=mtu")
     with refused(HostError, "E-HOST-034", match="netlab tune recover"):
         clean_host(host)
     assert cache.exists() and journal.exists()
     assert f"removed {journal}" in clean_host(host, journals=True)
+    assert not cache.exists() and not journal.exists()
+
+
+def test_a_journal_of_another_boot_goes_with_the_cache(host, cache):
+    inode = os.stat("/proc/self/ns/net").st_ino
+    journal = Path(f"/run/netlab/tune-{inode}-0-01234567.journal")
+    journal.parent.mkdir(mode=0o700, exist_ok=True)
+    journal.write_text("set knob=mtu")
+    assert f"removed {cache}" in clean_host(host)
     assert not cache.exists() and not journal.exists()
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from native.spoken_agent import Agent
+from waiting import until
 
 USERS = (0, 61001, 61002)
 BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -161,6 +162,23 @@ def test_an_agent_of_another_user_is_refused_by_process_and_user(host, first, se
         serving.process.wait(30)
         with host.agent(second) as agent:
             assert agent.receive()["event"] == "ready"
+
+
+@pytest.mark.parametrize("second", [61001, 61002])
+def test_an_agent_that_is_stopped_says_what_lets_it_end(host, second):
+    """It has the lock until then; the controller that started it may be gone."""
+    with host.agent(61001) as serving:
+        assert serving.receive()["event"] == "ready"
+        pid = serving.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        state = Path(f"/proc/{pid}/stat")
+        until(lambda: state.read_text().rpartition(")")[2].split()[0] == "T")
+        with host.agent(second) as refused:
+            assert f"is stopped (`kill -CONT {pid}` lets it end)" in refused.receive()["message"]
+        os.kill(pid, signal.SIGCONT)
+        with host.agent(second) as refused:
+            answer = refused.receive()
+        assert answer["code"] == "in_use" and "stopped" not in answer["message"]
 
 
 def test_an_agent_in_a_container_with_a_run_of_its_own_is_refused(start_agent, gensink):

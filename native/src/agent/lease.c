@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 160, FILE_MAX = 40, BOOT_MAX = 48 };
+enum { TEXT_MAX = 160, FILE_MAX = 40 };
 
 struct lease {
 	uint64_t number;
@@ -79,7 +79,7 @@ static int read_lease(int dir, const char *place, const char *file, const char *
 
 int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, struct nl_err *err)
 {
-	char file[FILE_MAX], boot[BOOT_MAX], text[TEXT_MAX];
+	char file[FILE_MAX], boot[NL_BOOT_MAX], text[TEXT_MAX];
 	const char *place = request->directory;
 	struct lease found;
 	struct stat st;
@@ -96,8 +96,7 @@ int nl_lease_take(const struct nl_lease_request *request, uint64_t *previous, st
 	if (dir < 0)
 		return nl_fail(err, NL_REFUSED, "the directory %s for leases: %s", place,
 			       nl_private_dir_error(errno));
-	len = (int)nl_file_read("/proc/sys/kernel/random/boot_id", boot, BOOT_MAX);
-	boot[len > 0 ? strcspn(boot, "\n") : 0] = '\0'; /* the kernel's name of the machine's start, if any */
+	nl_boot_id(boot);
 	code = read_lease(dir, place, file, boot, &found, err);
 	*previous = found.number;
 	if (!code && (found.number > request->number ||

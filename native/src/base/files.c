@@ -66,6 +66,13 @@ int nl_file_replace(int dir, const char *name, const char *text, size_t len, int
 	return failed || (sync && fsync(dir) < 0) ? -1 : 0;
 }
 
+void nl_boot_id(char to[NL_BOOT_MAX])
+{
+	long len = nl_file_read("/proc/sys/kernel/random/boot_id", to, NL_BOOT_MAX);
+
+	to[len > 0 ? strcspn(to, "\n") : 0] = '\0';
+}
+
 long nl_file_read(const char *path, char *buf, size_t cap)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -30,5 +30,9 @@ int nl_private_dir_open(const char *path, int make);
  * without `make` ENOENT if it is absent. */
 int nl_run_dir_open(char path[64], int make);
 
+/* The kernel's name of this boot; empty where it has none. */
+enum { NL_BOOT_MAX = 48 };
+void nl_boot_id(char to[NL_BOOT_MAX]);
+
 /* The reason of a failure, for a message. */
 const char *nl_private_dir_error(int errnum);

@@ -64,10 +64,25 @@ static int write_holder(int fd)
 	return pwrite(fd, line, (size_t)len, 0) == len ? 0 : -1;
 }
 
+/* True if a signal has stopped the process, which then keeps its lock. */
+static int is_stopped(long pid)
+{
+	char path[40], text[1024];
+	const char *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	name_end = nl_file_read(path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
+	return name_end && strncmp(name_end, ") T", 3) == 0;
+}
+
 /* Fail with the holder, of whom `by` says what is known: empty, or with its process id. */
 static int in_use(const char *what, const char *by, long pid, struct nl_err *err)
 {
-	return nl_fail(err, NL_IN_USE, "%s this network namespace%s%s%s", what, *by ? ": " : "", by,
+	char stopped[80] = "";
+
+	if (pid > 0 && is_stopped(pid)) /* first, since a message has a limit */
+		snprintf(stopped, sizeof(stopped), ", and is stopped (`kill -CONT %ld` lets it end)", pid);
+	return nl_fail(err, NL_IN_USE, "%s this network namespace%s%s%s%s", what, stopped, *by ? ": " : "", by,
 		       pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH
 			       ? "; it died, and its guard is reverting its changes"
 			       : "");

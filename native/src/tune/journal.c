@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/request.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -166,8 +167,11 @@ const char *nl_journal_note(void)
 	       "and the journal in its /run are gone, and the settings stay changed";
 }
 
+enum { BOOT_PART = 8 }; /* characters of a boot's name that a file has */
+
 int nl_journal_open(struct nl_journal *j, struct nl_err *err)
 {
+	char boot[NL_BOOT_MAX];
 	uint64_t cookie = 0;
 	socklen_t size = sizeof(cookie);
 	struct stat st;
@@ -190,8 +194,9 @@ int nl_journal_open(struct nl_journal *j, struct nl_err *err)
 	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0)
 		cookie = 0;
 	close(fd);
-	snprintf(j->name, sizeof(j->name), "tune-%" PRIu64 "-%" PRIu64 ".journal", (uint64_t)st.st_ino,
-		 cookie);
+	nl_boot_id(boot);
+	snprintf(j->name, sizeof(j->name), "tune-%" PRIu64 "-%" PRIu64 "-%.*s.journal", (uint64_t)st.st_ino,
+		 cookie, BOOT_PART, boot[0] ? boot : "0");
 	snprintf(j->path, sizeof(j->path), "%s/%s", dir, j->name);
 	return NL_OK;
 }
@@ -200,6 +205,35 @@ void nl_journal_close(struct nl_journal *j)
 {
 	nl_journal_free(j);
 	nl_close(&j->dir);
+}
+
+/* The part of a file's name that is of its boot; NULL for another file. */
+static const char *boot_of(const char *name, size_t *len)
+{
+	const char *boot = strrchr(name, '-'), *end = boot ? strchr(boot, '.') : NULL;
+
+	if (strncmp(name, "tune-", 5) != 0 || !end || (strcmp(end, ".journal") != 0 && strcmp(end, ".state") != 0))
+		return NULL;
+	*len = (size_t)(end - boot);
+	return boot;
+}
+
+void nl_journal_forget_boots(const struct nl_journal *j)
+{
+	size_t own_len = 0, len = 0;
+	const char *own = boot_of(j->name, &own_len), *boot;
+	int fd = j->dir < 0 ? -1 : openat(j->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *files = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *file;
+
+	if (!files) {
+		nl_close(&fd);
+		return;
+	}
+	while (own && (file = readdir(files)))
+		if ((boot = boot_of(file->d_name, &len)) && (len != own_len || strncmp(boot, own, len) != 0))
+			unlinkat(j->dir, file->d_name, 0);
+	closedir(files);
 }
 
 int nl_journal_load(struct nl_journal *j)

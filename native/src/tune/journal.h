@@ -1,8 +1,8 @@
 /* journal: the changes to this host that are not reverted, recorded before they are made.
  *
- * One file for each user and network namespace, tune-INODE-COOKIE.journal in the directory of
- * base/files.h, which ends with the boot, as every knob does. It has one line for each knob, in the
- * order of the changes, in the format of a request:
+ * One file for each user, network namespace and boot, tune-INODE-COOKIE-BOOT.journal in the directory of
+ * base/files.h. Every knob ends with the boot, and so does the directory where it is in memory. It has one
+ * line for each knob, in the order of the changes, in the format of a request:
  *
  *     set knob=K [name=..] [interface=.. ifindex=I] old=EXACT [wanted=TEXT] [readback=EXACT]
  *
@@ -11,8 +11,9 @@
  * value of before, the wanted one, or a mixture, since a sysctl of several numbers stores each one as it
  * is parsed.
  *
- * An inode of a namespace is used again, its cookie (Linux 5.14, else 0) is not. An interface is
- * identified by its index, which outlives a change of its name.
+ * An inode of a namespace is used again, its cookie (Linux 5.14, else 0) is not within a boot. The first
+ * namespace has the same of both in every boot. An interface is identified by its index, which outlives a
+ * change of its name.
  *
  * Only the process that has the lock of the session (tune_session.h) reads or changes it. */
 #pragma once
@@ -63,6 +64,9 @@ const char *nl_journal_note(void);
 /* Name the journal of this process's namespace and open its directory, if it is there. NL_OK or an error. */
 int nl_journal_open(struct nl_journal *j, struct nl_err *err);
 void nl_journal_close(struct nl_journal *j); /* also frees the entries */
+
+/* Remove the journals of other boots, and the states beside them. */
+void nl_journal_forget_boots(const struct nl_journal *j);
 
 /* Read and parse; an absent file has no entries. 0, or -1 with errno as nl_journal_parse. */
 int nl_journal_load(struct nl_journal *j);

@@ -27,11 +27,14 @@ static int lock_journal(struct nl_session *s, struct nl_err *why)
 	if (nl_host_lock_take(&s->lock, &kind, why) != NL_OK)
 		return why->code;
 	fcntl(s->lock.fd, F_SETFD, 0); /* a modprobe inherits it, and ends before the next session begins */
-	if (nl_journal_open(&s->journal, why) != NL_OK) /* the lock is in the same directory */
-		;
-	else if (nl_journal_load(&s->journal) == 0)
+	if (nl_journal_open(&s->journal, why) != NL_OK) { /* the lock is in the same directory */
+		close_session(s);
+		return why->code;
+	}
+	nl_journal_forget_boots(&s->journal);
+	if (nl_journal_load(&s->journal) == 0)
 		return NL_OK;
-	else if (errno == EBADMSG)
+	if (errno == EBADMSG)
 		nl_fail(why, NL_REFUSED, "the journal %s is damaged, or of another version of netlab: revert "
 			"what it names by hand and remove it, or restart the host", s->journal.path);
 	else

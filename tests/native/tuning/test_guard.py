@@ -156,9 +156,9 @@ def test_a_journal_of_another_namespace_is_left_alone(make_namespace):
     begun(there, 1).kill_both()
     (journal,) = there.journals()
     here.sysctl("net.ipv4.tcp_sack", "0")
-    cookie = int(journal.stem.split("-")[2])
-    assert cookie > 0
-    copy = journal.with_name(f"tune-{here.inode}-{cookie}.journal")
+    _, _, cookie, boot = journal.stem.split("-")
+    assert int(cookie) > 0
+    copy = journal.with_name(f"tune-{here.inode}-{cookie}-{boot}.journal")
     copy.write_bytes(journal.read_bytes())
     channel = here.tune()
     assert channel.ready["stale"] == 0

@@ -6,7 +6,7 @@ import errno
 import resource
 
 import pytest
-from native.tuning.conftest import MTU, SACK, begun, recorded, statuses
+from native.tuning.conftest import MTU, RUN, SACK, applied, begun, recorded, statuses
 from native.tuning.faults import Faults, missing
 
 TIMEOUT = "knob=defer name=gro_flush_timeout interface=v0"
@@ -174,6 +174,34 @@ def test_an_interface_made_again_without_the_setting_ends_the_entry(namespace):
     (answer, total) = channel.ask_all("revert", "reverted_all")
     assert answer["status"] == "conflict" and "another one has its name" in answer["reason"]
     assert (total["absent"], total["failed"]) == (0, 0) and namespace.journals() == []
+
+
+@pytest.mark.parametrize("verb", ["recover", "begin"])
+def test_a_journal_of_another_boot_claims_nothing(namespace, verb, tmp_path):
+    """Its directory may be on a disk; a value that equals the one set is of this boot."""
+    disk, boot = tmp_path / "run", tmp_path / "boot_id"
+    disk.mkdir(mode=0o700)
+    mount = f"mkdir -p {RUN} && mount --bind {disk} {RUN}"
+    namespace.prefix = ("unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh")
+    begun(namespace, f"{SACK} value=0", f"{MTU} value=9000").kill_both()
+    assert {path.suffix for path in disk.glob("tune-*-*-*")} == {".journal", ".state"}
+
+    boot.write_text("01234567-89ab-4cde-8f01-23456789abcd\n")
+    mount += f" && mount --bind {boot} /proc/sys/kernel/random/boot_id"
+    namespace.prefix = ("unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh")
+    channel = namespace.tune()
+    assert channel.ready["stale"] == 0
+    if verb == "begin":
+        assert channel.ask("begin")["event"] == "begun"
+        applied(channel, f"{SACK} value=1")
+        (journal,) = disk.glob("*.journal")
+        assert journal.stem.endswith("-01234567")
+        channel.ask_all("revert", "reverted_all")
+        channel.ask_all("end", "ended")
+    else:
+        assert len(channel.ask_all("recover", "reverted_all")) == 1
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "0" and namespace.link("mtu") == 9000
+    assert not [*disk.glob("tune-*-*-*")]
 
 
 @pytest.mark.parametrize("how", ["a line of another version", "directory"])
