@@ -31,7 +31,8 @@ _FINAL = {
 
 
 AFTERWARDS = (
-    "the guard on the host reverts the tuning; if it was killed too, `netlab tune recover` does"
+    "the guard on the host reverts the tuning, or a restart of the host ends it; if the guard was "
+    "killed too, `netlab tune recover` does"
 )
 """Fate of the tuning of a host whose connection is gone, as a message states it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -308,6 +309,8 @@ class TuningSession:
         if error is None:
             raise TuningError(note, code=code) from cause
         error.add_note(note)
+        with contextlib.suppress(OSError):
+            self._on_wait(note)  # a command prints an error without its notes
 
     def _revert(self) -> None:
         try:

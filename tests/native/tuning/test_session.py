@@ -11,7 +11,7 @@ import pytest
 from tuning.openlab_profiles import OPENLAB
 
 from netlab import core
-from netlab.errors import BadInput, TuningError
+from netlab.errors import BadInput, HostError, TuningError
 from netlab.tuning.knobs import HostSetting, Knob
 from netlab.tuning.profiles import load_profile
 from netlab.tuning.requests import Requests, TuneFault, reading, request_line, settings_read
@@ -250,6 +250,23 @@ def test_an_interface_that_vanished_is_an_error_that_names_recover(namespace):
         namespace.sh("ip link del v0")
     assert caught.value.code == "E-TUNING-016"
     assert "no such interface: v0" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error", [HostError("b", "gone"), KeyboardInterrupt(), ZeroDivisionError()]
+)
+def test_what_stays_changed_is_said_also_beside_another_error(namespace, error):
+    """That error is what a command prints, without its notes."""
+    said: list[str] = []
+    with (
+        pytest.raises(type(error)) as caught,
+        session(ungreeted(namespace), host="far", on_wait=said.append),
+    ):
+        namespace.sh("ip link del v0")
+        raise error
+    assert caught.value is error
+    assert any(text.startswith("far: could not be reverted: ") for text in said), said
+    assert "netlab tune recover" in said[-1]
 
 
 def test_a_difference_of_the_host_that_remains_is_a_conflict(namespace):
