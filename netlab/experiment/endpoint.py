@@ -21,6 +21,7 @@ from netlab.hosts.host_facts import ONE_HOST, is_one_host, whole_number
 from netlab.hosts.lease import HostLease
 from netlab.hosts.line_process import SILENCE_S, LineProcess
 from netlab.hosts.opening import close_hosts
+from netlab.hosts.route import Route, route_of
 from netlab.hosts.stack import InterfaceStack
 from netlab.lab import lab as labs
 from netlab.lab.rootless_limits import lab_limits
@@ -39,15 +40,6 @@ LEAST_MTU_B, MOST_MTU_B = 68, 1 << 24
 """68: RFC 791, section 3.2. A loopback has 65536, and may have more."""
 HOLD_S = 15
 """Dead-man timeout: the host reverts its tuning after this time without the controller."""
-
-# Arguments: the two data addresses, interface. Prints the interface that packets leave by; the
-# third argument if a bond, a bridge or a VLAN lies upon it. The fourth: the VRF to ask.
-ROUTE = r"""
-PATH=$PATH:/usr/sbin:/sbin
-d=$(ip -o route get "$2" from "$1" ${4:+oif "$4"} 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
-if [ -e "/sys/class/net/$d/lower_$3" ] || [ -e "/sys/class/net/$d/upper_$3" ]; then d=$3; fi
-echo "$d"
-"""
 
 NO_KNOBS = Profile(
     name="mtu-only", title="MTU only", source="preflight", lineage=("mtu-only",), notes=(), items=()
@@ -144,13 +136,11 @@ class Endpoint:
         """The interface that pings must name, which is in a VRF; else empty."""
         return self.interface if self.stack.vrf else ""
 
-    def leaves_by(self, peer: str) -> str:
-        """Interface by which the kernel sends to an address; empty if the host cannot tell."""
-        if is_link_local(peer):
-            return self.interface  # its scope
-        words = (self.own_address, peer, self.interface, self.stack.vrf)
-        done = self.host.run(("sh", "-c", ROUTE, "route", *words))
-        return done.stdout.strip()
+    def route_to(self, peer: str) -> Route:
+        """Way of packets to an address."""
+        if is_link_local(peer):  # by its scope
+            return Route(self.own_address, peer, self.interface, self.interface, self.interface)
+        return route_of(self.host, self.own_address, peer, self.interface, self.stack.vrf)
 
     def open_files(self) -> int | None:
         """Hard limit of open files of a process on the host; None if unlimited."""

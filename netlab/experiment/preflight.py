@@ -302,16 +302,13 @@ def _is_root(endpoint: Endpoint) -> bool:
 
 def route_check(endpoint: Endpoint, peer: Endpoint) -> Check:
     """Check that packets to the other end leave by the interface that the ledger reads."""
-    card, leaves = endpoint.interface, endpoint.leaves_by(peer.address)
-    own, ports = endpoint.own_address, endpoint.ports
-    if leaves in {card, "", "lo"}:
-        at = f", which receives at TCP ports {ports[0]} to {ports[-1]}" if ports else ""
-        return _check(endpoint.name, f"{card} carries {own}{at}")
-    text = (
-        f"packets from {own} to {peer.address} leave by {leaves}, not by {card}: name "
-        f"{leaves} in the study, or change the host's routes (`ip route get`)"
-    )
-    return _check(endpoint.name, text, fails=True)
+    route, own, ports = endpoint.route_to(peer.address), endpoint.own_address, endpoint.ports
+    if route.fault:
+        return _check(endpoint.name, route.fault, fails=True)
+    if route.doubt:
+        return Check("warn", endpoint.name, route.doubt)
+    at = f", which receives at TCP ports {ports[0]} to {ports[-1]}" if ports else ""
+    return _check(endpoint.name, f"{endpoint.interface} carries {own}{at}")
 
 
 def _ways_back(receiver: Endpoint, also: Iterable[Endpoint]) -> Iterator[Check]:

@@ -328,7 +328,11 @@ def _why(seen: int, payload: int, most: float) -> str:
     if wraps > 0 and seen + wraps * WRAP_B <= most and most - payload < WRAP_B / 4:
         times = "once" if wraps == 1 else f"{wraps} times"
         return f"a 32-bit counter that wrapped unseen {times} would explain it"
-    return "foreign traffic, or a counter that lies" if seen > most else "a counter that lies"
+    if seen > most:
+        return "foreign traffic, or a counter that lies"
+    if seen < payload / 10:  # a few packets of other traffic
+        return "another interface carries it (`ip route get`, `ip neigh`), or a counter lies"
+    return "a counter that lies"
 
 
 def _counted(result: EndResult, name: Literal["rx_bytes", "tx_bytes"]) -> int | None:

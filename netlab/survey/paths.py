@@ -15,8 +15,9 @@ from netlab.hosts.at_once import together
 from netlab.hosts.host import Host
 from netlab.hosts.host_facts import ONE_HOST, is_one_host
 from netlab.hosts.opening import close_hosts, open_all
+from netlab.hosts.route import route_of
 from netlab.hosts.ssh import SshHost
-from netlab.measure.link_local import scoped, without_scope
+from netlab.measure.link_local import is_link_local, scoped, without_scope
 from netlab.study import StudyHost
 from netlab.survey.connection import Connected, Connector
 from netlab.survey.probe import survey
@@ -85,6 +86,7 @@ def find_paths(
 
     def tried(ends: Ends, *, routed: bool) -> list[FoundPath]:
         try:
+            _check_routes(hosts, ends)
             return [_connected(hosts[0], ends, connector, routed=routed)]
         except RunError as error:
             refusals.append(f"{ends[0].address} and {ends[1].address}: {error}")
@@ -286,6 +288,21 @@ def _routed(hosts: tuple[Host, Host], surveys: tuple[HostSurvey, HostSurvey]) ->
         except NetlabError:  # no route leads from lo
             return None
     return ends[0], ends[1]
+
+
+def _check_routes(hosts: tuple[Host, Host], ends: Ends) -> None:
+    """RunError if packets leave by other interfaces, which `netlab check` would refuse."""
+    ways = zip(hosts, ends, reversed(ends), strict=True)
+    asked = [
+        partial(
+            route_of, host, own.address, peer.address, own.interface.name, own.interface.stack.vrf
+        )
+        for host, own, peer in ways
+        if not is_link_local(own.address)
+    ]
+    faults = [fault for done in together(asked, at_once=2) if (fault := done.result().fault)]
+    if faults:
+        raise RunError("; ".join(faults), reason="route", code="E-SURVEY-016")
 
 
 def _connected(host: Host, ends: Ends, connector: Connector, *, routed: bool) -> FoundPath:

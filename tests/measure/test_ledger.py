@@ -201,6 +201,13 @@ def test_an_undetected_wrap_is_named_as_a_possible_cause_unless_any_number_fits(
     assert problem.endswith("expected): a counter that lies")
 
 
+def test_an_interface_that_carried_next_to_nothing_may_not_be_that_of_the_traffic():
+    gen, sink = flow(each_B=10_000_000)
+    sink["meter"]["total"]["interface"]["rx_bytes"] = 4_000
+    (problem,) = audited((gen, sink)).problems
+    assert "received 4000 B for" in problem and "another interface carries it" in problem
+
+
 def test_segments_that_were_asked_to_be_small_have_a_larger_share_of_headers():
     gen, sink = flow(each_B=10_000_000)
     payload_B = gen["total_bytes"]

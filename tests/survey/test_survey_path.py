@@ -37,10 +37,13 @@ class Pinging:
     survey: HostSurvey
     answers: dict[tuple[str, str], str]
     routes: dict[str, str] = field(default_factory=dict)
+    leaves: dict[str, str] = field(default_factory=dict)
 
     def run(self, argv, **_):
         what, words = argv[3], argv[4:]
-        if what == "route":
+        if what == "leaves":
+            out = f"{self.leaves.get(words[0], words[2])}\n{words[2]}\n"
+        elif what == "route":
             out = f"{words[0]} via 192.0.2.254 dev eth0 src {self.routes.get(words[0], '')}"
         else:
             times = self.answers.get((words[0], words[1]))
@@ -223,6 +226,20 @@ def test_a_card_in_the_switch_of_ssh_comes_before_it_only_if_it_is_faster(speed_
     switched = OVER_CABLE | {("eth1", "fe80::a1%eth1"): "0.05"}
     assert found(left, right, switched)[0][0] == first
     assert found(left, right, OVER_CABLE)[0][0] == CABLE, "a cable of its own"
+
+
+def test_a_card_by_which_the_packets_of_its_address_do_not_leave_is_not_a_path():
+    """Two cards in one subnet: the kernel sends by the first route, whatever the address."""
+    left = host("left", card("eth2", "198.18.0.1/24"), card("eth3", "198.18.0.11/24"))
+    right = host("right", card("eth2", "198.18.0.2/24"), card("eth3", "198.18.0.12/24"))
+    leaves = {f"198.18.0.{number}": "eth3" for number in (1, 2)}
+    hosts = tuple(Pinging(each, {}, leaves=leaves) for each in (left, right))
+    ends = {(ours, theirs) for ours in ("198.18.0.1", "198.18.0.11") for theirs in ("198.18.0.12",)}
+    carried = Connecting(ends | {("198.18.0.1", "198.18.0.2")})
+    (path,) = find_paths(hosts, (left, right), carried)
+    assert [end.interface.name for end in path.ends] == ["eth3", "eth3"]
+    with refused(NetlabError, "E-SURVEY-001", match="198.18.0.2 leave by eth3, not by eth2: take"):
+        find_paths(hosts, (left, right), carried, ("198.18.0.1", "198.18.0.2"))
 
 
 def test_a_path_that_one_host_cannot_open_has_the_reason():
