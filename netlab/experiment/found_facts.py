@@ -7,7 +7,7 @@ from functools import partial
 
 from netlab import core
 from netlab.errors import HostError
-from netlab.experiment.study_hosts import interface, open_hosts
+from netlab.experiment.study_hosts import data_address, interface, open_hosts
 from netlab.files.recorded_facts import EndFacts
 from netlab.generators import versions
 from netlab.hosts.agent import push_agent
@@ -15,6 +15,7 @@ from netlab.hosts.at_once import together
 from netlab.hosts.carrier import wait_for_carrier
 from netlab.hosts.host import Host
 from netlab.hosts.opening import OPENED_AT_ONCE, close_hosts
+from netlab.hosts.route import route_of
 from netlab.hosts.stack import InterfaceStack
 from netlab.lab import lab as labs
 from netlab.study import Study
@@ -34,6 +35,8 @@ def agent_on(host: Host) -> str:
 def facts_of(host: Host, card: str, study: Study, link: str, binary: str) -> EndFacts:
     """Facts of a host at an end of a link, with generators' versions and the settings found."""
     facts = host.facts(card)
+    if facts["interface_exists"] is False:
+        raise _no_interface(host, card, study, link)
     if facts["operstate"] in NO_LINK:
         # the revert of the visit before may have reset the card, whose speed is then unknown: the
         # record would have other conditions than its campaign
@@ -48,6 +51,16 @@ def facts_of(host: Host, card: str, study: Study, link: str, binary: str) -> End
         "found": found.values,
         "fixed": list(found.fixed),
     }
+
+
+def _no_interface(host: Host, card: str, study: Study, link: str) -> HostError:
+    """The error for a card that is not there, such as one that a restart has renamed."""
+    end = next(end for end in study.path(link).every_end if end.host == host.name)
+    own = end.bind_address or data_address(study, link, host.name)
+    text = f"has no interface {card}"
+    if holder := route_of(host, own, own, card).has_address:
+        text += f"; {own} is an address of {holder}: name that one in the study"
+    return HostError(host.name, text, code="E-RUN-033")
 
 
 def settings_found(host: Host, study: Study, interface: str, binary: str) -> SettingsRead:

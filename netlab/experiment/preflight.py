@@ -147,9 +147,6 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         else:
             text = f"cannot be tuned: the user is not root, and {endpoint.host.sudo_fault}"
             yield _check(name, text, fails=True)
-        if facts["interface_exists"] is False:
-            yield _check(name, f"has no interface {endpoint.interface}", fails=True)
-            continue
         if layered := endpoint.stack.text():
             yield _check(name, "; ".join(filter(None, (layered, endpoint.stack.settings_text()))))
         if one_slave := endpoint.stack.slave_text():

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import campaigns
 import pytest
+from refusals import refused
 
-from netlab.errors import TuningError
+from netlab.errors import HostError, TuningError
 from netlab.experiment import found_facts
 from netlab.experiment.conditions import stable_facts
 from netlab.files.recorded_facts import HostFacts, host_facts
@@ -85,3 +86,18 @@ def test_a_host_whose_settings_cannot_be_read_is_named(printed):
     with pytest.raises(TuningError, match="left: its settings cannot be read") as caught:
         facts_of(Host())
     assert caught.value.code == "E-TUNING-020"
+
+
+@pytest.mark.parametrize(
+    ("holder", "said"), [("enp2s0", "is an address of enp2s0: name that one"), ("", "eth1$")]
+)
+def test_a_card_that_a_restart_has_renamed_is_named_by_its_address(holder, said):
+    class Host(ResettingHost):
+        def facts(self, card: str) -> HostFacts:
+            return host_facts({"interface": card, "kernel": "6.1", "interface_exists": False})
+
+        def run(self, argv, **_options) -> Done:
+            return Done(stdout=f"lo\n{holder}\n") if argv[3] == "leaves" else super().run(argv)
+
+    with refused(HostError, "E-RUN-033", match=f"^left: has no interface .*{said}"):
+        facts_of(Host())
