@@ -12,7 +12,7 @@ import pandas as pd
 from netlab.analysis.cell_texts import MISSING, stream_label, texts, tuning_labels
 from netlab.analysis.cells import CELL_KEYS
 from netlab.errors import BadInput, check
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_columns import column_json
 from netlab.study import Study
 from netlab.study.factors import level_text, listed, same
 from netlab.units import arrows
@@ -35,7 +35,7 @@ WORDS = {
 @cache
 def levels_of(text: str) -> dict[str, object]:
     """Factors and levels of a value of the column ``factors``."""
-    return parse_json(text, "factors") if text else {}
+    return column_json(text, "factors")
 
 
 def names(frame: pd.DataFrame, study: Study | None = None) -> list[str]:

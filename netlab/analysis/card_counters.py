@@ -7,7 +7,7 @@ from functools import cache
 
 import pandas as pd
 
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_columns import column_json
 from netlab.files.recorded_facts import provenance_of
 from netlab.measure.bottleneck import ENDS
 from netlab.measure.counter_meanings import meaning
@@ -24,12 +24,12 @@ def counters(runs: pd.DataFrame) -> pd.DataFrame | None:
     grown = defaultdict(list)
     recorded = cache(provenance_of)  # most runs of a block share theirs
     for row in counted.itertuples():
-        ends = parse_json(row.card_counters, "card_counters")
+        ends = column_json(row.card_counters, "card_counters")
         if not any(ends.values()):
             continue
         hosts = recorded(row.provenance)["hosts"]
         for end, values in ends.items():
-            facts = hosts.get(getattr(row, end))
+            facts = hosts.get(getattr(row, end, ""))
             driver = facts and facts["nic_driver"]
             for name, value in values.items():
                 if cause := meaning(driver, name):

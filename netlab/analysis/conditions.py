@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from netlab.analysis.cells import valid
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_columns import column_json
 from netlab.study import Study
 
 OVERHEAD_LIMIT_S = 0.3
@@ -15,12 +13,6 @@ OVERHEAD_LIMIT_S = 0.3
 
 PAUSE_S = 30.0
 """Longest gap between runs of a visit; a longer one means that the visit was interrupted."""
-
-
-def json_of(text: str, column: str, *, code: str) -> Any:
-    """Content of a value of a column; None of an empty one."""
-    where = f"column {column} of the results"
-    return parse_json(text or "null", where, kind=object, code=code)
 
 
 def flagged(runs: pd.DataFrame) -> pd.DataFrame:
@@ -43,8 +35,8 @@ def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     """Knobs of the tunings that hosts lack, with the reason."""
     refused: dict[tuple[str, str], tuple[set[str], pd.Index]] = {}
     for text, rows in runs.groupby("unsupported", sort=False).groups.items():
-        for entry in json_of(str(text), "unsupported", code="E-ANALYSIS-003") or []:
-            host, knob, reason = (str(entry.get(name, "")) for name in ("host", "knob", "reason"))
+        for entry in column_json(str(text), "unsupported", code="E-ANALYSIS-003"):
+            host, knob, reason = (entry[name] for name in ("host", "knob", "reason"))
             hosts, before = refused.get((knob, reason), (set(), rows[:0]))
             refused[knob, reason] = (hosts | {host}, before.union(rows))
     levels = [level.name for level in study.tunings] if study else []

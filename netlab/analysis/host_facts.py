@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from netlab.analysis import conditions
 from netlab.analysis.cells import valid
+from netlab.files.recorded_columns import column_json
 from netlab.study import Study
 
 FACTS = {
@@ -75,9 +75,7 @@ def machines(runs: pd.DataFrame, study: Study) -> Machines:
         values[NOT_RECORDED if value is None else str(value)] = None
 
     for text in runs["provenance"].drop_duplicates():
-        content = conditions.json_of(text, "provenance", code="E-ANALYSIS-040")
-        if not isinstance(content, dict):
-            continue
+        content = column_json(text, "provenance", code="E-ANALYSIS-040")
         for host, of_host in (content.pop("hosts", None) or {}).items():
             for key, part in of_host.items():
                 for name, value in _flat(part, FACTS.get(key, key)):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from netlab.analysis import fact_words
-from netlab.analysis.conditions import json_of
 from netlab.analysis.host_facts import FACTS
+from netlab.files.recorded_columns import column_json
 from netlab.study import Study
 
 MEASURED_FACTS = {"memory_kB", "copy_MBps", "cpu_frequency", "thermal_throttling"}
@@ -130,7 +130,7 @@ def _text(item: str, values: set[str] | None) -> str:
 
 def _hosts(runs: pd.DataFrame) -> set[str]:
     """Names of all hosts of which something is recorded."""
-    found = (content.get("hosts", {}) for content in _parsed(runs["provenance"], "provenance"))
+    found = (content.get("hosts") or {} for content in _parsed(runs["provenance"], "provenance"))
     return {host for hosts in (*found, *_parsed(runs["knobs"], "knobs")) for host in hosts}
 
 
@@ -170,9 +170,7 @@ def _items(
 
 def _parsed(texts: pd.Series, column: str) -> Iterator[dict]:
     for text in texts.drop_duplicates():
-        content = json_of(text, column, code="E-ANALYSIS-024")
-        if isinstance(content, dict):
-            yield content
+        yield column_json(text, column, code="E-ANALYSIS-024")
 
 
 def _of_provenance(content: dict, both: set[str]) -> Iterator[tuple[str, object]]:
@@ -181,7 +179,7 @@ def _of_provenance(content: dict, both: set[str]) -> Iterator[tuple[str, object]
         value = agent if key == "agent" else content.get(key)
         if value is not None:
             yield label, json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
-    for host, facts in content.get("hosts", {}).items():
+    for host, facts in (content.get("hosts") or {}).items():
         for key, label in HOST_FACTS.items():
             if facts.get(key) is not None:
                 yield f"{host if host in both else ALONE}, {label}", facts[key]

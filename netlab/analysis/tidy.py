@@ -10,7 +10,7 @@ import pandas as pd
 
 from netlab.analysis import any_factors
 from netlab.analysis.measured import Measured, with_units
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_columns import column_json
 from netlab.results.columns import FURTHER_SENDER, INTERVAL_COLUMNS
 from netlab.results.frames import frame_of
 from netlab.study import Study
@@ -87,9 +87,9 @@ def knobs(m: Measured) -> pd.DataFrame:
     """Every knob of both hosts of every run, as read back, or why the host does not have it."""
 
     def rows(values: str, unsupported: str) -> Iterator[tuple]:
-        for (host, *knob), value in _leaves(parse_json(values, "knobs")):
+        for (host, *knob), value in _leaves(column_json(values, "knobs")):
             yield host, ".".join(knob), value, ""
-        for one in parse_json(unsupported, "unsupported", kind=list):
+        for one in column_json(unsupported, "unsupported"):
             yield one["host"], one["knob"], None, one["reason"]
 
     columns = ("host", "knob", "value", "unsupported")
@@ -105,13 +105,13 @@ def settings(m: Measured) -> pd.DataFrame:
 
     def rows(policy: str, provenance: str, sender: str, receiver: str) -> Iterator[tuple]:
         ends = {"sender": sender, "receiver": receiver}
-        for (end, *setting), value in _leaves(parse_json(policy, "policy") if policy else {}):
+        for (end, *setting), value in _leaves(column_json(policy, "policy")):
             yield (
                 ends.get(end, end.removeprefix(FURTHER_SENDER)),
                 ".".join(("policy", *setting)),
                 value,
             )
-        for path, value in _leaves(parse_json(provenance, "provenance")):
+        for path, value in _leaves(column_json(provenance, "provenance")):
             part, *rest = path
             if part in ("hosts", "link") and rest:
                 host, *setting = rest

@@ -26,8 +26,8 @@ from netlab.bundle.redaction import Words, words_of
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.archive import names_in, pack
-from netlab.files.bounded_json import parse_json
 from netlab.files.reading import read_bytes
+from netlab.files.recorded_columns import column_json
 from netlab.files.scratch_directory import scratch
 from netlab.files.writing import write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
@@ -179,7 +179,7 @@ def _redacted(before: Measured, directory: Path, words: Words) -> Measured:
 def _unnamed(m: Measured) -> list[object]:
     """Counts, words, and names of recorded facts and settings: all without names of hosts."""
     made, tuned = (
-        [parse_json(text or "{}", column) for text in m.runs[column].fillna("").unique()]
+        [column_json(text, column) for text in m.runs[column].fillna("").unique()]
         for column in ("provenance", "knobs")
     )
     hosts = [

@@ -14,7 +14,7 @@ from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.share_over_time import rates_over_time
 from netlab.analysis.shares import stack_of_stream
 from netlab.errors import NetlabError
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_columns import column_json
 from netlab.longpath.fairness import fairness
 from netlab.longpath.recovery import recoveries
 from netlab.longpath.series import thinned, traced, window
@@ -33,7 +33,7 @@ def factors(runs: pd.DataFrame) -> pd.DataFrame:
     """Settings of a sender that vary from run to run, as read back."""
     rows = []
     for run in runs.itertuples():
-        knobs = parse_json(run.knobs, "knobs").get(run.sender, {})
+        knobs = column_json(run.knobs, "knobs").get(run.sender, {})
         receiver_B = run.buffer_B if pd.isna(run.receive_buffer_B) else run.receive_buffer_B
         memory = "; ".join(" ".join(str(knobs.get(name, "")).split()) for name in _MEMORY)
         windows = f"{window(run.buffer_B)}/{window(receiver_B)}"
@@ -55,7 +55,7 @@ def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
 
 def label_of(run: Mapping) -> str:
     """Name of a run among those of its part: its group's, or its stacks where they are a factor."""
-    levels = parse_json(run["factors"] or "{}", "factors")
+    levels = column_json(run["factors"], "factors")
     stacks = levels.pop("congestion", None)
     name = str(run["group"])
     if stacks is not None:

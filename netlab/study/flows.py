@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer
 
+from netlab.errors import BadInput
+from netlab.files.recorded_columns import column_json
 from netlab.study.base import Name, Sparse, StackName
 from netlab.study.factors import PacingLevel
 from netlab.study.links import Milliseconds
@@ -212,7 +214,13 @@ def as_text(flows: Sequence[PlannedFlow]) -> str:
 
 def from_text(text: str) -> tuple[PlannedFlow, ...]:
     """The flows of the column ``flows``."""
-    return tuple(PlannedFlow.model_validate(one) for one in json.loads(text)) if text else ()
+    try:
+        return tuple(map(PlannedFlow.model_validate, column_json(text, "flows")))
+    except ValidationError as fault:
+        first = fault.errors(include_url=False, include_context=False)[0]
+        key, message = ".".join(map(str, first["loc"])), first["msg"]
+        where = "column flows of the results"
+        raise BadInput(message, where=where, key=key, code="E-STUDY-143") from None
 
 
 def refusal(

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_columns import column_json
 from netlab.files.yaml_file import validated
 from netlab.study.base import MAX_ROUNDS
 from netlab.study.design import Study
@@ -97,7 +97,7 @@ _CELL = ["group", "tuning", "mtu_B", "streams", "factors"]
 def _group(runs: pd.DataFrame) -> dict:
     """A group of the study, without the combinations of its levels that no run has."""
     first = runs.iloc[0]
-    levels = [parse_json(text or "{}", "factors") for text in runs["factors"]]
+    levels = [column_json(text, "factors") for text in runs["factors"]]
     of: dict[str, list] = {
         "tuning": [str(name) for name in runs["tuning"]],
         "mtu_B": [int(mtu_B) for mtu_B in runs["mtu_B"]],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.charts.chart import show
-from netlab.files.bounded_json import parse_json
+from netlab.files.recorded_columns import column_json
 from netlab.files.writing import write_text
 from netlab.report.compare import interval, percent
 from netlab.search.screen.design import Design
@@ -23,7 +23,7 @@ def refused_rows(runs: pd.DataFrame, plan: Design) -> dict[str, int]:
     """Knob -> rows that set it and in which a host recorded it as unsupported."""
     reasons: dict[str, set[str]] = {}
     for row, text in zip(runs["tuning"], runs["unsupported"], strict=True):
-        for line in parse_json(text or "[]", "unsupported", kind=list):
+        for line in column_json(text, "unsupported"):
             if line["knob"] in plan.rows.get(row, ()):
                 reasons.setdefault(line["knob"], set()).add(row)
     return {knob: len(rows) for knob, rows in reasons.items()}

@@ -6,8 +6,10 @@ import json
 
 from refusals import refused
 
+from netlab.analysis.conditions import unsupported
 from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import from_frames
+from netlab.analysis.other_differences import differences
 from netlab.errors import NetlabError
 from netlab.report.provenance_tables import provenance
 
@@ -50,6 +52,18 @@ def test_records_without_provenance_give_empty_tables_and_one_that_is_not_json_a
     assert found.hosts.empty and found.differing.empty and found.equal.empty
     with refused(NetlabError, "E-ANALYSIS-040"):
         machines(runs.assign(provenance="{half"), openlab)
+
+
+def test_a_record_whose_facts_are_of_another_kind_is_an_error_and_never_a_traceback(runs, openlab):
+    for damaged in ({"hosts": {"linux32": None}}, {"hosts": ["linux32"]}, {"link": {"linux32": 1}}):
+        other = runs.assign(provenance=json.dumps(damaged))
+        with refused(NetlabError, "E-FILES-101", match="column provenance"):
+            machines(other, openlab)
+        with refused(NetlabError, "E-FILES-101", match="column provenance"):
+            differences(other, runs)
+    with refused(NetlabError, "E-FILES-101", match="column unsupported"):
+        unsupported(runs.assign(unsupported='[{"knob": "mtu"}]'))
+    assert not differences(runs.assign(provenance='{"hosts": null}'), runs).empty
 
 
 def test_the_tables_of_provenance_are_in_words_and_their_data_as_recorded(runs, openlab):
