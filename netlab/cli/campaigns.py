@@ -36,8 +36,11 @@ def list_campaigns(results: str, quick: bool) -> None:
     if results:
         click.echo(options.in_columns(HEADS, *map(_row, summaries(_directory(results, quick)))))
         return
-    places = [place for place in results_here() if place.name.endswith(paths.QUICK) or not quick]
-    has = "these results" if places else "no results"
+    every = results_here()
+    places = [place for place in every if place.name.endswith(paths.QUICK) or not quick]
+    has = ("these results" if places else "no results") + " of a short form" * quick
+    if every and not places:
+        has += f"; without --quick there are {', '.join(place.name for place in every)}"
     options.note(printable(f"{paths.results_root()} has {has}"))
     if rows := [*_rows_of(places)]:
         click.echo(options.in_columns(("results", *HEADS), *rows))
@@ -99,8 +102,10 @@ def _directory(results: str, quick: bool) -> Path:
     if path.is_file():
         named: Path | None = latest_directory(load_study(results, quick=quick).name)
     else:
-        name = results + paths.QUICK if quick else results
-        named = latest_directory(name) if "/" not in results else None
+        by_name = "/" not in results
+        if by_name and quick and not results.endswith(paths.QUICK):
+            results += paths.QUICK
+        named = latest_directory(results) if by_name else None
     for place in (named, path):
         if place is not None and place.is_dir():
             return place

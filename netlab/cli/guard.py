@@ -65,6 +65,8 @@ def explained(error: OSError | MemoryError | RuntimeError) -> NetlabError:
     if error.errno == errno.EMFILE:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         what += f"; {soft} are allowed: raise the limit (ulimit -n)"
+    elif error.errno == errno.EACCES and error.filename and _is_unreadable(error.filename):
+        what += "; this user may not read it: change its rights, or run as its owner"
     elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and error.filename:
         what += "; choose a directory that this user can write (--results), or change its rights"
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -74,6 +76,15 @@ def explained(error: OSError | MemoryError | RuntimeError) -> NetlabError:
         else:
             what += "; the records so far are complete: free some space and run it again"
     return NetlabError(f"{where}{what}", code="E-CLI-017")
+
+
+def _is_unreadable(path: str) -> bool:
+    """True where this user may not read a path, or a directory above it."""
+    place = os.path.abspath(path)
+    while not os.path.lexists(place):  # false as well below a directory that cannot be searched
+        place = os.path.dirname(place)
+    mode = os.R_OK | (os.X_OK if os.path.isdir(place) else 0)
+    return not os.access(place, mode, effective_ids=True)
 
 
 CONDITION_MET = 3

@@ -153,6 +153,14 @@ def results_root() -> Path:
     return root_dir() / "results"
 
 
+def names_below(directory: Path) -> list[str]:
+    """Names in a directory, none without it; PermissionError where glob has no names either."""
+    try:
+        return os.listdir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def results_dir(study_name: str) -> Path:
     return results_root() / study_name
 

@@ -92,10 +92,9 @@ def study_file(directory: Path, campaign: str | None = None) -> Path:
 
 def ids(directory: Path) -> list[str]:
     """Ids of the campaigns in a directory of results, oldest first."""
-    files = (directory / FOLDER).glob("*/campaign.json")
-    return sorted(
-        (p.parent.name for p in files if CAMPAIGN_ID.fullmatch(p.parent.name)), key=age_of
-    )
+    names = filter(CAMPAIGN_ID.fullmatch, paths.names_below(directory / FOLDER))
+    has_log = (name for name in names if (folder(directory, name) / "campaign.json").is_file())
+    return sorted(has_log, key=age_of)
 
 
 def age_of(campaign: str) -> tuple[str, int]:
@@ -123,6 +122,8 @@ def read_log(directory: Path, campaign: str) -> CampaignLog:
     path = folder(directory, campaign) / "campaign.json"
     try:
         return _LOG.validate_python(read_json(path))
+    except PermissionError:
+        raise
     except (OSError, ValueError) as error:
         reason = f"{printable(str(path))} cannot be read as a campaign: {why(error)[:300]}"
         raise NetlabError(reason, code="E-RESULTS-011") from None
@@ -154,6 +155,8 @@ def read_conditions(directory: Path, campaign: str | None) -> Conditions | None:
         if not {"contexts", "keys"} <= content.keys():
             raise ValueError("has no contexts or no keys")
         return _CONDITIONS.validate_python(content)
+    except PermissionError:
+        raise
     except (OSError, ValueError) as error:
         reason = f"{printable(str(path))} cannot be read as conditions: {why(error)[:300]}"
         raise NetlabError(f"{reason}; {remedy} from the records", code="E-RESULTS-025") from None
@@ -198,7 +201,8 @@ def results_here() -> list[Path]:
 
     One without permission is among them: whoever reads it gets the error.
     """
-    return sorted(place for place in paths.results_root().glob("*/") if _has_results(place))
+    places = map(paths.results_dir, paths.names_below(paths.results_root()))
+    return sorted(place for place in places if place.is_dir() and _has_results(place))
 
 
 def _has_results(place: Path) -> bool:
@@ -210,7 +214,10 @@ def _has_results(place: Path) -> bool:
 
 def names_here() -> str:
     """Clause of a message that names the directory of results, and those that are there."""
-    names = ", ".join(place.name for place in results_here())
+    try:
+        names = ", ".join(place.name for place in results_here())
+    except PermissionError as error:
+        return f"; {error.filename} cannot be read: {why(error)}"
     return f"; {paths.results_root()} has " + (f"results of {names}" if names else "no results")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import re
 import time
@@ -17,6 +18,7 @@ import pyarrow
 import pyarrow.compute
 
 from netlab.errors import NetlabError, printable
+from netlab.files import paths
 from netlab.results import index
 from netlab.results.campaign_files import (
     CAMPAIGN_ID,
@@ -87,8 +89,9 @@ class Store:
 
     def parts(self, block_id: str | None = None) -> list[str]:
         """Names of all parts, or of the visits of one block; sorted."""
-        names = "*" if block_id is None else f"*~{glob.escape(block_id)}@r*"
-        return sorted(path.stem for path in self.directory.glob(f"runs/{names}.parquet"))
+        pattern = "*" if block_id is None else f"*~{glob.escape(block_id)}@r*"
+        names = fnmatch.filter(paths.names_below(self.directory / "runs"), f"{pattern}.parquet")
+        return sorted(name.removesuffix(".parquet") for name in names)
 
     def part(self, table: str, part: str) -> pd.DataFrame:
         """Rows of one part in one of :data:`TABLES`; empty when it has none."""
@@ -98,7 +101,9 @@ class Store:
         """Rename every damaged file, and return its new path; what it lacks is measured again."""
         moved = {}
         for table in TABLES:
-            for path in sorted((self.directory / table).glob("*.parquet")):
+            place = self.directory / table
+            for name in fnmatch.filter(sorted(paths.names_below(place)), "*.parquet"):
+                path = place / name
                 try:
                     raw(path)
                 except DamagedFile:

@@ -62,7 +62,7 @@ def test_results_that_cannot_be_read_are_named_and_the_others_listed(listed):
     assert "E-RESULTS-011" in note
 
 
-@pytest.mark.parametrize(("of", "name"), [(Path, "is_file"), (os, "scandir")])
+@pytest.mark.parametrize(("of", "name"), [(Path, "is_file"), (os, "listdir")])
 def test_results_of_another_user_are_named_and_the_others_listed(listed, monkeypatch, of, name):
     example("agreement", "mine")
     example("bufferbloat", "closed")
