@@ -116,22 +116,39 @@ def _two_digits(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def verdicts(runs: pd.DataFrame) -> pd.DataFrame:
-    """Bottleneck of each cell, by most of its runs."""
-    cells: dict[tuple, list[dict]] = {}
-    good = valid(runs)
-    numbers = [name for name in NUMBERS if name in good and name not in CELL_KEYS]
-    texts = [name for name in (*CELL_KEYS, *TEXTS) if name in good]
+def of_runs(runs: pd.DataFrame) -> pd.Series:
+    """Bottleneck of each run by the rules of this netlab, as those of cells are.
+
+    A record has the word of the netlab that measured it. It stays for a run without goodput.
+    """
+    ended = runs[runs["goodput_MBps"].notna()]
+    words = pd.Series(map(bottleneck, _records(ended)), ended.index, dtype="string")
+    stored = runs["bottleneck"] if "bottleneck" in runs else pd.Series(index=runs.index, dtype=str)
+    return words.reindex(runs.index).fillna(stored.astype("string"))
+
+
+def _records(runs: pd.DataFrame) -> list[dict]:
+    """The columns that a verdict depends on, and those of cells."""
+    numbers = [name for name in NUMBERS if name in runs and name not in CELL_KEYS]
+    texts = [name for name in (*CELL_KEYS, *TEXTS) if name in runs]
     # a missing integer as NaN: as NA it raises an error in each of many conversions to a number
-    columns = good[texts].join(good[numbers].astype("float64"))
+    columns = runs[texts].join(runs[numbers].astype("float64"))
     # once: a conversion a group takes most of the time, and that of all columns fills the memory
-    for record in columns.to_dict("records"):
-        cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
+    return columns.to_dict("records")
+
+
+def verdicts(runs: pd.DataFrame, words_of_runs: pd.Series | None = None) -> pd.DataFrame:
+    """Bottleneck of each cell, by most of its runs; of words that :func:`of_runs` gave, if any."""
+    cells: dict[tuple, list[tuple[str, dict]]] = {}
+    good = valid(runs)
+    each = of_runs(good) if words_of_runs is None else words_of_runs[good.index]
+    for word, record in zip(each, _records(good), strict=True):
+        cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append((word, record))
     rows = []
-    for key, records in cells.items():
-        words = [bottleneck(record) for record in records]
+    for key, known in cells.items():
+        words = [word for word, _ in known]
         best = max(sorted(set(words), key=VERDICTS.index), key=words.count)
-        record = records[words.index(best)]
+        _, record = known[words.index(best)]
         rows.append((*key, best, words.count(best), len(words), explain(record)))
     columns = [*CELL_KEYS, "bottleneck", "agreeing", "n", "because"]
     return pd.DataFrame.from_records(rows, columns=columns)

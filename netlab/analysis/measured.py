@@ -15,7 +15,7 @@ import pandas as pd
 from netlab import study as studies
 from netlab import wings
 from netlab.analysis import any_factors, cells, printed
-from netlab.analysis.bottlenecks import verdicts
+from netlab.analysis.bottlenecks import of_runs, verdicts
 from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.findings import findings
 from netlab.analysis.order_effects import stability
@@ -173,7 +173,9 @@ def from_frames(
 
 def _measured(study: Study, runs: pd.DataFrame, samples: Samples | None, results: Path) -> Measured:
     intervals = None if samples is None else samples(_alone(runs))
-    cells, verdict_frame = Cells.of(study)(runs, intervals, study), verdicts(runs)
+    runs = runs.assign(bottleneck=of_runs(runs))
+    cells = Cells.of(study)(runs, intervals, study)
+    verdict_frame = verdicts(runs, runs["bottleneck"])
     cells = cells.merge(verdict_frame[[*CELL_KEYS, "bottleneck"]], on=list(CELL_KEYS), how="left")
     return Measured(study, runs, cells, verdict_frame, results, samples)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis import any_factors, tidy
+from netlab.analysis.bottlenecks import of_runs
 from netlab.analysis.measured import Measured, cell_table, load_measured, with_units
 from netlab.analysis.shares import with_shares
 from netlab.errors import check
@@ -70,6 +71,7 @@ class StoredResults:
         are always of the records that count. Each further factor of the study has a column.
         Levels that are text are ordered categoricals, in the order of the study; other text is of
         type ``string``; ``attrs["units"]`` has the unit of each column that has one.
+        ``bottleneck`` is by the rules of this netlab, as that of cells.
 
         Examples
         --------
@@ -82,6 +84,7 @@ class StoredResults:
         runs = self.measured.runs
         if self._superseded:
             runs = Store(self.directory).runs(superseded=True)
+            runs = runs.assign(bottleneck=of_runs(runs))
         study = self.measured.study
         return with_units(tidy.typed(any_factors.expanded(runs, study), study))
 

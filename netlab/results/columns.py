@@ -283,7 +283,8 @@ RUN_COLUMNS = _columns("""
                                              buffer, shaped link, policer, loss, foreign CPU or
                                              unknown;
                                              `window, asked for by the study` where the study
-                                             fixes the buffer
+                                             fixes the buffer; in `Results.runs` by the rules
+                                             of the netlab that reads, as in `cells`
     flags                    string    -     flags of the run, joined by commas; empty when valid
     message                  string    -     reason of a failure or flag; empty when valid
     unsupported              string    -     JSON list of {host, knob, reason}
