@@ -242,6 +242,9 @@ def load_runs(
                 code="E-ANALYSIS-042",
             )
         text = f"{directory} holds no runs; measure the study first"
+        if campaign is not None:
+            text = f"{directory} holds no runs yet: campaign {campaign} has stored none"
+            text += ". Try again when it has some, or measure the study again"
         raise NetlabError(text, code="E-ANALYSIS-011")
     names = sorted(runs["study"].unique())
     design = _design(directory, campaign, file, name, names)

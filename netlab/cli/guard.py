@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import os
 import re
 import resource
@@ -110,6 +111,22 @@ def _show(message: Warning | str, category: type[Warning], *place: Any, **more: 
         _show_others(message, category, *place, **more)
 
 
+def forget_unusable_backend() -> None:
+    """Let matplotlib be imported where its backend is of another environment, such as Jupyter's.
+
+    A command draws into files, which needs none.
+    """
+    scheme, _, module = os.environ.get("MPLBACKEND", "").partition("module://")
+    if scheme or not module:
+        return
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        del os.environ["MPLBACKEND"]
+
+
 def show_warnings_as_notes() -> None:
     warnings.showwarning = _show
 
@@ -153,6 +170,7 @@ def guarded(function: Callable, *, needs_limits: bool = True) -> Callable:
     @wraps(function)
     def wrapped(*args: object, **kwargs: object) -> object:
         show_warnings_as_notes()
+        forget_unusable_backend()
         try:
             if needs_limits:
                 check_limits()

@@ -122,7 +122,7 @@ def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Stud
                 text = error.message + searched
                 raise BadInput(text, key="study", value=given, code="E-CLI-082") from None
         place = paths.given_path(given)
-        if results is not None or not (place / "runs").is_dir() or not study_file(place).is_file():
+        if results is not None or not place.is_dir() or not study_file(place).is_file():
             raise
         return load_stored(study_file(place)), place
     if quick or results is not None or latest_directory(study.name).name == study.name:

@@ -17,7 +17,7 @@ from netlab.face.example_results import own_or_example, source
 from netlab.face.parts import Run
 from netlab.files import paths
 from netlab.files.tables import Sentence
-from netlab.results.campaign_files import named_campaign, study_file
+from netlab.results.campaign_files import ids, named_campaign, study_file
 from netlab.results.store import Store
 
 OF_EVERY_RUN = ("group", "path", "direction", "tuning", "mtu_B", "streams")
@@ -36,7 +36,7 @@ class StoredResults:
             self.measured: Measured = load_measured(directory, study_file(directory, campaign))
         elif place is not None:
             self.measured = load_measured(results, name)
-        elif not own and any((paths.given_path(name) / "runs").glob("*.parquet")):
+        elif not own and _is_directory_of_results(name):
             self.measured = load_measured(name)
         else:
             found = own_or_example(name)
@@ -265,6 +265,14 @@ class StoredResults:
                 check(value in known, column, value, text, "E-FACE-003")
             found = found[found[column].isin(values)]
         return found
+
+
+def _is_directory_of_results(name: str | Path) -> bool:
+    """True of a directory that is named by its path, or holds records, or a campaign without."""
+    place = paths.given_path(name)
+    if not place.is_dir():
+        return False
+    return "/" in str(name) or bool(Store(place).parts() or ids(place))
 
 
 def export(frame: pd.DataFrame, path: str | Path) -> Path:
