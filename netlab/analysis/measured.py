@@ -23,7 +23,7 @@ from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results.campaign_files import folder, ids, latest_directory, names_here, study_file
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS
-from netlab.results.store import Damaged, Store
+from netlab.results.store import CUT_COPY, Damaged, Store
 from netlab.study import QUICK, Study, is_name
 
 MadeT = TypeVar("MadeT")
@@ -311,6 +311,11 @@ def _design(
                 f"renamed is named by its path, {shlex.quote(str(directory))}"
             )
             raise BadInput(message, where=str(directory), key="study", code="E-ANALYSIS-018")
-    file = file or paths.study_file(measured[0].removesuffix(QUICK))
+    if file is None:
+        try:
+            file = paths.study_file(measured[0].removesuffix(QUICK))
+        except BadInput:
+            reason = f"{kept} is missing, which says what the runs are of"
+            raise NetlabError(f"{reason}: {CUT_COPY}", code="E-ANALYSIS-053") from None
     design = studies.load(file)
     return studies.load(file, quick=True) if measured == [design.name + QUICK] else design

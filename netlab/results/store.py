@@ -90,7 +90,7 @@ class Store:
     def parts(self, block_id: str | None = None) -> list[str]:
         """Names of all parts, or of the visits of one block; sorted."""
         pattern = "*" if block_id is None else f"*~{glob.escape(block_id)}@r*"
-        names = fnmatch.filter(paths.names_below(self.directory / "runs"), f"{pattern}.parquet")
+        names = fnmatch.filter(_files_of(self.directory / "runs"), f"{pattern}.parquet")
         return sorted(name.removesuffix(".parquet") for name in names)
 
     def part(self, table: str, part: str) -> pd.DataFrame:
@@ -102,7 +102,7 @@ class Store:
         moved = {}
         for table in TABLES:
             place = self.directory / table
-            for name in fnmatch.filter(sorted(paths.names_below(place)), "*.parquet"):
+            for name in fnmatch.filter(sorted(_files_of(place)), "*.parquet"):
                 path = place / name
                 try:
                     raw(path)
@@ -354,6 +354,11 @@ class Store:
     def intervals(self) -> pd.DataFrame:
         """Interval samples of the runs that count."""
         return self.rows("intervals")
+
+
+def _files_of(table: Path) -> list[str]:
+    """Names of the files of a table; hidden ones are of the program that copied the others."""
+    return [name for name in paths.names_below(table) if not name.startswith(".")]
 
 
 def _ages(parts: pd.Series) -> np.ndarray:
