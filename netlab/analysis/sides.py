@@ -122,6 +122,7 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
         (level_of[a], level_of[b]) for a, b in splits if a in level_of and b in level_of and a != b
     ]
     message = f"write two levels, separated by a comma; the runs have {', '.join(sorted(level_of))}"
+    message += " alone: measure another level first" if len(level_of) == 1 else ""
     message += "; this can be read in several ways" if pairs else ""
     check(len(pairs) == 1, f"by {column}", rest, message, "E-ANALYSIS-028")
     return column, pairs[0]

@@ -29,8 +29,9 @@ def notebooks_command() -> None:
     """Copy the notebooks that come with netlab into DIRECTORY, and print it.
 
     Default: notebooks in the current directory. A file there that differs is left alone, and
-    nothing is copied, unless --force or --keep is given. Notebooks in a directory of that name
-    share their results with commands that run in its parent; $NETLAB_HOME names another place.
+    nothing is copied, unless --force or --keep is given. Notebooks in a directory called notebooks
+    or work share their results with commands that run in its parent; $NETLAB_HOME names another
+    place.
     """
 
 

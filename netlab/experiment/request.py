@@ -28,6 +28,8 @@ class VisitRequest:
     """Id of a lab that is up; empty: one of its own, if the study needs it."""
     wait_s: float = 0.0
     """Longest wait for quiet hosts before they are tuned, s."""
+    quick: bool = False
+    """Take the short form of the study; a campaign names the file of the form that it measures."""
 
     def parameters(self) -> dict[str, object]:
         """The request as a notebook takes it."""

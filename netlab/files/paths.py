@@ -14,6 +14,8 @@ from netlab.errors import BadInput
 
 HOME, DATA = "NETLAB_HOME", "NETLAB_DATA"
 NOTEBOOKS, FIRST_NOTEBOOK = "notebooks", "00-start-here.ipynb"
+COPIES = (NOTEBOOKS, "work")
+"""Names of directories whose copies of netlab's notebooks work in the directory above."""
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _INSTALLED_DATA = Path(__file__).resolve().parents[1] / "_data"
@@ -61,8 +63,10 @@ def root_dir() -> Path:
 
 def _above_notebooks(here: Path) -> Path:
     """The directory `here`, or its parent where `here` is a copy of netlab's notebooks."""
-    copied = here.name == NOTEBOOKS and (here / FIRST_NOTEBOOK).is_file()
-    return here.parent if copied else here
+    copied = here.name in COPIES and (here / FIRST_NOTEBOOK).is_file()
+    # results of a version that took only `notebooks` for such a copy stay in use
+    has_results = here.name != NOTEBOOKS and (here / "results").is_dir()
+    return here.parent if copied and not has_results else here
 
 
 def notebooks_dir() -> Path:
@@ -99,7 +103,7 @@ def given_path(given: str | Path) -> Path:
         text = f"must be a name or a path; this is of type {type(given).__name__}"
         raise BadInput(text, code="E-FILES-090")
     here = Path.cwd()
-    if here in (root_dir() / "notebooks", root_dir() / "work"):
+    if here in (root_dir() / name for name in COPIES):
         here = root_dir()
     return here / Path(given).expanduser()
 

@@ -80,15 +80,27 @@ def test_an_installation_has_its_data_inside_and_writes_into_the_current_directo
     )
 
 
-def test_a_copy_of_the_notebooks_shares_results_with_the_directory_it_is_in(installed, monkeypatch):
+@pytest.mark.parametrize("name", ["notebooks", "work"])
+def test_a_copy_of_the_notebooks_shares_results_with_the_directory_it_is_in(
+    name, installed, monkeypatch
+):
     work = Path.cwd()
-    copied = work / "notebooks"
+    copied = work / name
     copied.mkdir()
     monkeypatch.chdir(copied)
     assert paths.root_dir() == copied
     (copied / "00-start-here.ipynb").write_text("{}")
     assert paths.root_dir() == work
     assert paths.results_dir("mine") == work / "results" / "mine"
+    assert paths.given_path("site") == work / "site"
+
+
+def test_a_copy_of_the_notebooks_in_work_keeps_the_results_that_it_has(installed, monkeypatch):
+    copied = Path.cwd() / "work"
+    (copied / "results").mkdir(parents=True)
+    (copied / "00-start-here.ipynb").write_text("{}")
+    monkeypatch.chdir(copied)
+    assert paths.root_dir() == copied
 
 
 def test_a_study_beside_the_user_comes_before_the_one_that_is_shipped(installed):

@@ -170,6 +170,16 @@ def test_papermill_commands_that_are_printed_name_notebooks_and_their_parameters
         assert names and names <= set(known), line
 
 
+def test_the_notebooks_that_measure_take_the_same_form_of_the_same_study():
+    """A block measured after the study is one of it; else it would be the results shown next."""
+    whole, block = (
+        papermill.inspect_notebook(str(ROOT / "notebooks" / f"{name}.ipynb"))
+        for name in ("01-run-study", "02-measure-block")
+    )
+    for name in ("study", "quick"):
+        assert whole[name]["default"] == block[name]["default"]
+
+
 FIGURE = re.compile(
     r"(?<![\w.,])(\d[\d,.]*(?: to \d[\d,.]*)? (?:[GMk]?B/s|[GMk]b/s|[GMk]B|ms|µs|s|min|minutes|%))"
     r"(?![\w/])"

@@ -139,6 +139,11 @@ def test_a_level_may_hold_a_comma():
         levels_of("group=a, b,c", more)
 
 
+def test_runs_of_one_level_alone_need_another_one_measured():
+    with pytest.raises(BadInput, match="the runs have full alone: measure another level first"):
+        levels_of("tuning=none,full", pd.DataFrame({"tuning": ["full", "full"]}))
+
+
 def test_differences_name_versions_hosts_knobs_and_timing(study):
     def other(row):
         content = json.loads(row["provenance"])

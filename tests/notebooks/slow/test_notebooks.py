@@ -99,6 +99,15 @@ def test_a_notebook_of_ones_own_draws_fits_and_writes(tmp_path):
     assert fit["exponent"].notna().all()
 
 
+def test_a_notebook_of_ones_own_shows_flagged_runs_where_no_run_is_valid(tmp_path):
+    study = synthetic.openlab()
+    disturbed = synthetic.setting({"flags": "interference", "message": "foreign CPU load 50 %"})
+    synthetic.store_of(tmp_path / "store", study, synthetic.runs_of(study, change=disturbed))
+    freeze(study, tmp_path / "store")
+    page = executed_page("24-your-own", tmp_path, drawn=False, results=tmp_path / "store")
+    assert page.count("<figure") == 2 and "exponent" in page and "No two cells" in page
+
+
 FOREIGN = {
     "03-openlab-measured": [
         *("as-found", "64 Streams", "No group of this study states a target."),
