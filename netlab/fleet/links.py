@@ -12,6 +12,8 @@ import pandas as pd
 from netlab.analysis.cells import usable
 from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.analysis.t_distribution import t_quantile
+from netlab.errors import NetlabError
+from netlab.results.flags import PAGE, counted_flags
 from netlab.study.schedule import cell_of
 
 LINK = ["sender", "receiver"]
@@ -48,6 +50,14 @@ def links(cells: pd.DataFrame) -> pd.DataFrame:
     ends = {"sender": "receiver", "receiver": "sender", "share": "reverse"}
     frame = frame.merge(frame[[*LINK, "share"]].rename(columns=ends), on=LINK, how="left")
     return frame.sort_values("share", ignore_index=True)
+
+
+def require_links(found: pd.DataFrame, runs: pd.DataFrame) -> None:
+    """Refuse a fleet without a valid run, with the flags of those that it has."""
+    if found.empty:
+        text, flags = "no link of the fleet has a valid run", counted_flags(runs["flags"])
+        text += f"; runs by flag: {flags}; {PAGE} says what to do about each" if flags else ""
+        raise NetlabError(text, code="E-REPORT-012")
 
 
 def asymmetric(found: pd.DataFrame) -> pd.Series:

@@ -14,7 +14,7 @@ from netlab.files import paths
 from netlab.files.frame_text import frame_text
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
-from netlab.fleet.links import asymmetric
+from netlab.fleet.links import asymmetric, require_links
 from netlab.fleet.records import Stores, stores_below
 from netlab.fleet.status import HEADS
 from netlab.fleet.view import Fleet
@@ -80,6 +80,9 @@ def status(results: Path) -> None:
 def links(results: Path, csv: Path | None, chart: Path | None, most: int) -> None:
     fleet = Fleet(results)
     found = fleet.links
+    if csv is not None:
+        csv.write_text(csv_of(fleet.cells, float_format="%.6g"), "utf-8")
+    require_links(found, fleet.runs)
     marks = asymmetric(found)
     click.echo("   goodput  link (% of the median of all links)")
     for row, marked in zip(found.head(most).itertuples(), marks, strict=False):
@@ -90,7 +93,5 @@ def links(results: Path, csv: Path | None, chart: Path | None, most: int) -> Non
             f"host {host.host} {host.role} at {100 * host.share:.1f} % of the others "
             f"({host.links} links, p {host.p:.2g})"
         )
-    if csv is not None:
-        csv.write_text(csv_of(fleet.cells, float_format="%.6g"), "utf-8")
     if chart is not None:
         write_text(chart, show(fleet.plot()).svg)

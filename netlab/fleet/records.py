@@ -112,7 +112,8 @@ class Stores:
 
         Goodput of a run in each sample of its window is the sum over streams and directions.
         """
-        frames = [pd.DataFrame(columns=[*KEYS, "samples", *QUANTILES])]
+        none = pd.DataFrame(columns=[*KEYS, "samples", *QUANTILES])
+        frames = []
         for store, _, _, runs in self._runs(study):
             good = valid(runs)
             rows = _samples(store, good)
@@ -123,11 +124,13 @@ class Stores:
             whole = rates["count"] == rates["count"].groupby("run_id").transform("max")
             places = good.set_index("run_id")[[*KEYS]]
             cells = rates.loc[whole, ["sum"]].join(places).groupby([*KEYS], dropna=False)["sum"]
+            if cells.ngroups == 0:  # no run of the store is valid
+                continue
             quantiles = cells.quantile(list(QUANTILES.values())).unstack()
             quantiles.columns = pd.Index(QUANTILES)
             quantiles.insert(0, "samples", cells.size())
             frames.append(quantiles.reset_index())
-        return pd.concat(frames[1:]).sort_values([*KEYS], ignore_index=True)
+        return pd.concat(frames or [none]).sort_values([*KEYS], ignore_index=True)
 
     def compare(
         self,

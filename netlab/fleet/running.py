@@ -19,6 +19,7 @@ from netlab.fleet.pairs import pairs_of, rounds_of
 from netlab.fleet.plan import FleetPlan, make_plan
 from netlab.fleet.status import fleet_status
 from netlab.fleet.workflow import require_engine, write_workflow
+from netlab.results.flags import PAGE
 from netlab.study import Study
 
 
@@ -33,11 +34,12 @@ def plan_fleet(batch_s: float, **asked: Any) -> None:
     matches = len(rounds_of(plan.pairs))
     turns = max(matches, -(-len(plan.pairs) // at_once))
     least_s = sum(visit.seconds for visit in plan.visits) * turns
+    duration = f"{least_s / 60:.0f} min" if least_s >= 30 else f"{least_s:.0f} s"
     bound = "at least" if plan.study().precision is None else "up to"
     options.note(
         f"{len(plan.pairs)} pairs of {len(plan.hosts)} hosts in {matches} rounds without a common "
-        f"host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; {bound} "
-        f"{least_s / 60:.0f} min of measuring"
+        f"host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; {bound} {duration} of "
+        "measuring"
     )
     click.echo(folder)
 
@@ -58,6 +60,9 @@ def run(at_once: int | None, **asked: Any) -> None:
         )
     click.echo(plan.directory)
     options.note(f"{done} of {len(plan.jobs)} jobs have a result")
+    if (now := fleet_status(plan)).flagged:
+        text = f"{now.flagged} of {now.runs} runs are flagged"
+        options.note(f"{text}; {PAGE} says what to do about each")
     if done < len(plan.jobs):
         options.note("`netlab fleet status` has the reasons; run again to go on")
         sys.exit(1)

@@ -11,9 +11,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.charts.chart import show
-from netlab.errors import NetlabError
 from netlab.fleet import tables as fleet_tables
 from netlab.fleet.charts import host_matrix, host_spread, slow_links
+from netlab.fleet.links import require_links
 from netlab.report.export import Exporter
 from netlab.report.page import PAGES, Page, Section, folded, page_of
 from netlab.report.page_writer import PageWriter
@@ -41,8 +41,7 @@ class FleetResults:
 
 def build_fleet_site(found: FleetResults, out_dir: str | Path, *, built_at: str = "") -> Path:
     """Build the site of a fleet and replace the old one."""
-    if found.links.empty:
-        raise NetlabError("no link of the fleet has a valid run", code="E-REPORT-012")
+    require_links(found.links, found.runs)
     target = Path(os.path.abspath(out_dir))
     with replacing(target) as work:
         exporter = Exporter(work, target)

@@ -37,6 +37,9 @@ class FleetStatus:
     is_alive: bool
     remaining_s: float | None
     hosts: tuple[HostState, ...]
+    runs: int
+    """Runs of the jobs that are done."""
+    flagged: int
 
     @property
     def sentence(self) -> str:
@@ -44,8 +47,10 @@ class FleetStatus:
         counts = {"running": self.running, "failed": self.failed, "hosts skipped": skipped}
         parts = [f"{self.done} of {self.jobs} jobs done"]
         parts += [f"{count} {word}" for word, count in counts.items() if count]
+        if self.flagged:
+            parts.append(f"{self.flagged} of {self.runs} runs flagged")
         if self.done == self.jobs:
-            return parts[0]
+            return ", ".join(parts)
         if not self.is_alive:
             parts.append("no controller runs")
         elif self.remaining_s is not None:
@@ -70,8 +75,13 @@ def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> 
     running, first_s, done_now, reasons = _happened(plan.folder, number)
     counts: dict[str, Counter[str]] = {name: Counter() for name in plan.hosts}
     total: Counter[str] = Counter()
+    runs = flagged = 0
     for job in plan.jobs:
-        state = (plan.result(job) or {}).get("status", "left")
+        result = plan.result(job) or {}
+        state = result.get("status", "left")
+        if state == DONE:
+            runs += job.visit.runs
+            flagged += result.get("flagged", 0)
         if alive and job.job_id in running and state != DONE:
             state = "running"
         for count in (total, *(counts[host] for host in job.pair)):
@@ -95,6 +105,8 @@ def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> 
         is_alive=alive,
         remaining_s=left / speed if alive and speed else None,
         hosts=tuple(of_host(host, each) for host, each in counts.items()),
+        runs=runs,
+        flagged=flagged,
     )
 
 

@@ -233,6 +233,9 @@ def test_the_status_counts_jobs_and_names_hosts_and_reasons(plan):
         write_result(plan, each)
     whole = fleet_status(plan)
     assert whole.sentence == "24 of 24 jobs done"
+    runs = sum(each.visit.runs for each in plan.jobs)
+    run_job(plan, plan.jobs[0], lambda *_: JobOutcome(measured=2, flagged=2))
+    assert fleet_status(plan).sentence == f"24 of 24 jobs done, 2 of {runs} runs flagged"
     assert {host.word for host in whole.hosts} == {"done"}
 
 

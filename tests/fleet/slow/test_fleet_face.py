@@ -51,6 +51,15 @@ def test_it_shows_itself_as_its_state_and_its_slowest_links(fleet):
     assert "h05 → h06" in html and ">h11</th>" in html
 
 
+def test_a_fleet_whose_runs_are_all_flagged_is_refused_with_the_flags(fleet, tmp_path, monkeypatch):
+    flagged = fleet_runs(12, 3).assign(flags="interference")
+    monkeypatch.setattr("netlab.fleet.view.fleet_runs", lambda plan: flagged)
+    for word in ("links", "report"):
+        done = CliRunner().invoke(main, ["fleet", word, str(tmp_path / "results")])
+        assert done.exit_code == 1 and "E-REPORT-012" in done.output, done.output
+        assert f"runs by flag: interference {len(flagged)}; netlab guide flags" in done.output
+
+
 def test_the_report_is_a_site_of_the_plan_and_its_runs(fleet, tmp_path, monkeypatch):
     measured = fleet_runs(12, 3).assign(started_at=pd.Timestamp("2026-01-02T03:04:05Z"))
     monkeypatch.setattr("netlab.fleet.view.fleet_runs", lambda plan: measured)

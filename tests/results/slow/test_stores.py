@@ -83,6 +83,18 @@ def test_quantiles_of_samples_are_those_of_the_summed_streams(tmp_path):
         np.testing.assert_allclose(measured, np.quantile(rates, [0.01, 0.5, 0.99]), rtol=1e-9)
 
 
+def test_stores_without_a_valid_run_have_no_quantiles_and_others_theirs(tmp_path):
+    study = synthetic.foreign(tmp_path, "[1, 4]", rounds=2)
+    flagged = synthetic.runs_of(study, change=synthetic.setting({"flags": "interference"}))
+    synthetic.store_of(tmp_path / "a" / "results", study, flagged)
+    assert stores_below([tmp_path / "a"]).samples().empty
+    synthetic.store_of(tmp_path / "b" / "results", study)
+    pd.testing.assert_frame_equal(
+        stores_below([tmp_path / "a", tmp_path / "b"]).samples(),
+        stores_below([tmp_path / "b"]).samples(),
+    )
+
+
 def test_a_study_or_a_level_of_confidence_that_is_none_is_refused(tmp_path):
     stores = Stores((synthetic.store_of(tmp_path / "results", synthetic.foreign(tmp_path)),))
     with refused(BadInput, "E-FLEET-046", match="there are two-racks"):
