@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -34,6 +34,12 @@ FLAGGED_LIMIT = 0.05
 MOST_ROUNDS_FACTOR = 4
 """A proposed number of rounds is at most this many times the study's."""
 
+CHANGE_OWN_FILE = (
+    "; to change the study, change your own file and measure with that, not with its copy beside "
+    "the results"
+)
+"""Where to change a study whose command names its stored copy."""
+
 EMPTY, FLAGGED_CELLS, FLAGGED = "empty cells", "flagged cells", "flagged runs"
 IMPRECISE, SHORT, DAMAGED = "precision", "short form", "damaged files"
 KINDS = (DAMAGED, EMPTY, FLAGGED_CELLS, FLAGGED, IMPRECISE, SHORT)
@@ -51,6 +57,16 @@ class Concern:
     reason: str
     command: str
     call: str
+    copy: str = ""
+    """The stored copy of the study, where `command` names it."""
+
+    def with_own_file(self, words: Sequence[str]) -> Concern:
+        """The concern for whom the study's own file is at hand: `words` in place of its copy."""
+        argv = shlex.split(self.command)
+        at = argv.index(self.copy)
+        argv[at : at + 1] = words
+        reason = self.reason.replace(CHANGE_OWN_FILE, "")
+        return replace(self, command=shlex.join(argv), reason=reason, copy="")
 
 
 @dataclass(frozen=True)
@@ -138,7 +154,7 @@ def _to_measure(
         reason += "; import other reports of them"
         return Concern(kind, text, reason, "netlab import --help", "netlab.import_files(...)")
     reason += f"; {again}" if again else ""
-    return Concern(kind, text, reason, *_remedy(m, rows, quick=_is_short(m)))
+    return Concern(kind, text, reason, *_remedy(m, rows, quick=_is_short(m)), _copy(m))
 
 
 def _flagged_cells(m: Measured) -> Concern | None:
@@ -164,11 +180,9 @@ def _flagged(m: Measured) -> Concern | None:
 def _remedies(m: Measured, flags: pd.Series, again: str) -> str:
     """Remedies of flags, and where to change a study whose command names its stored copy."""
     text = remedies(flags, again)
-    names_copy = bool(m.results) and not _is_known(m.study.name.removesuffix(QUICK))
-    if CHANGE_STUDY.isdisjoint(count_flags(flags)) or not names_copy:
+    if CHANGE_STUDY.isdisjoint(count_flags(flags)) or not _copy(m):
         return text
-    where = "change your own file and measure with that, not with its copy beside the results"
-    return f"{text}; to change the study, {where}"
+    return text + CHANGE_OWN_FILE
 
 
 def _foreign(m: Measured) -> str:
@@ -206,7 +220,7 @@ def _imprecise(m: Measured) -> Concern | None:
             minutes, seconds = (math.ceil(budget_s / unit) for unit in (60, 1))
             timing["budget"] = f"{minutes}min" if budget_s >= 60 else f"{seconds}s"
     text = _of(len(wide), len(m.cells), "cell", IS) + " less precise than asked"
-    return Concern(IMPRECISE, text, reason, *_remedy(m, wide, timing=timing))
+    return Concern(IMPRECISE, text, reason, *_remedy(m, wide, timing=timing), _copy(m))
 
 
 def _is_short(m: Measured) -> bool:
@@ -275,6 +289,13 @@ def _is_known(name: str) -> bool:
     return True
 
 
+def _copy(m: Measured) -> str:
+    """The stored copy of a study that netlab does not find by its name; else empty."""
+    if not m.results or _is_known(m.study.name.removesuffix(QUICK)):
+        return ""
+    return _short_path(study_file(m.results, m.campaign))
+
+
 def command(m: Measured, *options: str, quick: bool = False) -> str:
     """The command that measures the study of these results, to paste into a shell."""
     words = ["netlab", "study", m.study.name.removesuffix(QUICK)]
@@ -282,8 +303,7 @@ def command(m: Measured, *options: str, quick: bool = False) -> str:
         words += ["--quick"] * quick
     else:
         # The copy of a short form is the short form itself.
-        copy = m.results and _short_path(study_file(m.results, m.campaign))
-        words[-1] = copy or f"{words[-1]}.yml"
+        words[-1] = _copy(m) or f"{words[-1]}.yml"
     if not _is_own(m):
         words += ["--results", _short_path(m.results)]
     return shlex.join([*words, *options])

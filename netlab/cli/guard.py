@@ -96,6 +96,9 @@ BELOW_GATE = 4
 """Exit code of a command that has done its work, which is below the quality gate."""
 
 
+TYPED = f"{__name__}.typed"
+"""Key of click's `meta`: the arguments of the command as they were typed."""
+
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command as Ctrl-C does."""
 
@@ -216,6 +219,7 @@ class GuardedCommand(click.Command):
         return guarded(self._run)(context)
 
     def _run(self, context: click.Context) -> Any:
+        context.meta[TYPED] = dict(context.params)
         if self.validates:
             context.params = wings.load(self.validates)(**context.params)
         if self.runs:

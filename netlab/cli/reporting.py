@@ -11,7 +11,7 @@ import click
 
 from netlab.analysis.trust import SHORT, Concern
 from netlab.cli import guard, options
-from netlab.errors import printable
+from netlab.errors import BadInput, printable
 from netlab.experiment.progress import Progress
 from netlab.files import paths
 from netlab.report.cache import NOTHING_KEPT, user_cache
@@ -27,7 +27,7 @@ from netlab.report.publishing import (
 )
 from netlab.report.rasteriser import NO_PDF
 from netlab.report.site_directory import study_of_site
-from netlab.study import Study
+from netlab.study import Study, load, load_stored
 from netlab.study.report_pages import is_own
 
 
@@ -59,8 +59,24 @@ def gate_code(found: Iterable[Concern]) -> int:
     """
     concerns = [concern for concern in found if concern.kind != SHORT]
     for concern in concerns:
-        options.note(f"below the quality gate: {in_words(concern)}")
+        options.note(f"below the quality gate: {in_words(_by_given_file(concern))}")
     return guard.BELOW_GATE if concerns else 0
+
+
+def _by_given_file(concern: Concern) -> Concern:
+    """Name the file that the user gave in place of the stored copy, if it is the same study."""
+    given = click.get_current_context().meta[guard.TYPED].get("study", "")
+    try:
+        file = paths.study_file(given)
+    except BadInput:  # the name or directory of results
+        return concern
+    if not concern.copy or paths.is_stored(file):
+        return concern
+    measured = load_stored(paths.given_path(concern.copy)).digest()
+    for quick in (False, True):
+        if load(file, quick=quick).digest() == measured:
+            return concern.with_own_file([given, *["--quick"] * quick])
+    return concern
 
 
 def publish_site(
