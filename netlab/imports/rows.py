@@ -143,7 +143,7 @@ def _fact(facts: Facts, where: str, name: str, own: Any, *, needed: bool = False
         reason = f"the file says {own}, {option} says {stated}"
         raise BadInput(reason, where=where, key=name, code="E-IMPORT-090")
     if needed and own is None and stated is None:
-        reason = f"the file does not give it; use {option}"
+        reason = f"the file does not give it; state it ({option}, in Python {name})"
         raise BadInput(reason, where=where, key=name, code="E-IMPORT-091")
     return stated if own is None else own
 
@@ -304,11 +304,12 @@ def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
     if path_mtu_B >= LEAST_MTU_B:
         return path_mtu_B, "path MTU"
     if mss_B is None:
-        reason = "the file does not give it; use --mtu"
+        reason = "the file does not give it; state it (--mtu, in Python mtu_B)"
         raise BadInput(reason, where=where, key="mtu_B", code="E-IMPORT-094")
     usual = mtu_of(mss_B)
     if usual is None:
-        reason = f"a segment size of {mss_B} B does not fit a usual MTU; use --mtu"
+        stated = "state it (--mtu, in Python mtu_B)"
+        reason = f"a segment size of {mss_B} B does not fit a usual MTU; {stated}"
         raise BadInput(reason, where=where, key="mtu_B", code="E-IMPORT-095")
     return usual[0], f"MSS {mss_B} and {usual[1]} B of headers"
 
@@ -317,7 +318,7 @@ def _started(record: Record, source: ReadFile, facts: Facts, where: str) -> tupl
     if record.started_unix_s is not None:
         return record.started_unix_s, "file"
     if facts.started_at is None:
-        reason = "the file does not give it; use --started-at"
+        reason = "the file does not give it; state it (--started-at, in Python started_at)"
         raise BadInput(reason, where=where, key="started_at", code="E-IMPORT-096")
     if isinstance(facts.started_at, datetime):
         return facts.started_at.astimezone(UTC).timestamp(), "option"

@@ -79,7 +79,7 @@ class Import(Shown):
 def import_files(
     directory: str | Path,
     *,
-    study: str,
+    study: str = "",
     sender: str,
     receiver: str,
     results: str | Path = "",
@@ -93,7 +93,8 @@ def import_files(
         A file, or a directory with files below it; else the name of an example that comes with
         netlab, such as ``two-stacks``.
     study, sender, receiver : str
-        Name of the study that the runs become, and of the hosts that sent and received.
+        Name of the study that the runs become, by default that of the directory, and of the hosts
+        that sent and received.
     results : path-like
         Where the runs go, see :func:`netlab.files.paths.given_path`; the results of `study` by
         default. A file imported before is skipped. Nothing is written if the call is refused.
@@ -126,6 +127,7 @@ def import_files(
     where, example = paths.given_path(directory), paths.example(str(directory))
     if not where.exists() and example.exists():
         where = example
+    study = study or where.resolve().name
     try:
         said = Facts(study=study, sender=sender, receiver=receiver, **facts)
     except TypeError as error:

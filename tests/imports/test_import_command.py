@@ -231,10 +231,18 @@ def test_an_imported_run_joins_no_cell_of_measured_runs_nor_of_another_tool(tmp_
 
 
 REFUSED = [
-    ("nuttcp-tcp.txt", "--started-at 2026-11-21 --streams 1", "use --mtu"),
-    ("nuttcp-tcp.txt", "--mtu 9000 --streams 1", "use --started-at"),
-    ("nuttcp-tcp.txt", "--mtu 9000 --started-at 2026-11-21", "use --streams"),
-    ("gensink-sink4.txt", "--mtu 9000 --started-at 2026-11-21 --streams 1", "use --measured-at"),
+    ("nuttcp-tcp.txt", "--started-at 2026-11-21 --streams 1", "state it (--mtu, in Python mtu_B)"),
+    ("nuttcp-tcp.txt", "--mtu 9000 --streams 1", "state it (--started-at, in Python started_at)"),
+    (
+        "nuttcp-tcp.txt",
+        "--mtu 9000 --started-at 2026-11-21",
+        "state it (--streams, in Python streams)",
+    ),
+    (
+        "gensink-sink4.txt",
+        "--mtu 9000 --started-at 2026-11-21 --streams 1",
+        "state it (--measured-at, in Python measured_at)",
+    ),
     ("iperf3-tcp.json", "--congestion reno", "the file says cubic, --congestion says reno"),
     ("iperf3-tcp.json", "--sender 'a b'", "a name has letters"),
     ("iperf3-tcp.json", "--started-at yesterday", "write mtime, or a time"),
@@ -243,7 +251,7 @@ REFUSED = [
     ("absent.json", "", "absent.json: cannot be read"),
     ("iperf3-killed.json", "", "iperf3-killed.json: line 148: error: the run failed"),
     ("iperf3-tcp.json iperf3-killed.json", "--strict", "killed.json: line 148: error: the run"),
-    ("iperf3-tcp.json nuttcp-tcp.txt", "--strict", "use --streams"),
+    ("iperf3-tcp.json nuttcp-tcp.txt", "--strict", "state it (--streams"),
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import shutil
 
@@ -17,6 +19,7 @@ import netlab
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
+from netlab.files import paths
 from netlab.files.paths import data_dir
 from netlab.report import publishing
 from netlab.results.frames import frame_of
@@ -226,6 +229,26 @@ def test_the_notebook_reads_doubts_and_compares(tmp_path):
     for words in ("24 of 29 files can be right", "24.1 MB/s of payload", "cannot tell"):
         assert words in page
     assert page.count("<table") >= 4 and (tmp_path / "r" / "study.yml").is_file()
+
+
+def test_the_notebook_puts_other_files_into_results_of_their_own(tmp_path, monkeypatch):
+    """A reader who opens it with the example first, then with files that do not say their MTU."""
+    home_at(tmp_path, monkeypatch)
+    (tmp_path / "theirs").mkdir()
+    for stack in ("cubic", "reno"):
+        example = data_dir() / "examples" / "two-stacks" / f"{stack}-1-streams-1.json.gz"
+        report = json.loads(gzip.decompress(example.read_bytes()))
+        del report["start"]["tcp_mss_default"]
+        (tmp_path / "theirs" / f"{stack}.json").write_text(json.dumps(report))
+    executed_page("23-published-runs", tmp_path)
+    papermill.execute_notebook(
+        paths.notebook("23-published-runs.ipynb"),
+        tmp_path / "out.ipynb",
+        {"directory": "theirs", "mtu_B": 1500},
+        progress_bar=False,
+        cwd=tmp_path,
+    )
+    assert len(netlab.Results("theirs").runs) == 2 and len(netlab.Results("two-stacks").runs) > 20
 
 
 @pytest.mark.parametrize(
