@@ -33,7 +33,7 @@ from netlab.files.writing import write_json, write_text
 from netlab.files.yaml_file import read_yaml, yaml_text
 from netlab.report.page import Credit
 from netlab.report.plain_notebook import copy_plain, public_names
-from netlab.report.publishing import ReportRequest, last_visit, publish, report_of
+from netlab.report.publishing import EXECUTED, ReportRequest, last_visit, publish, report_of
 from netlab.report.rasteriser import NO_PDF
 from netlab.report.site_directory import MARKER
 from netlab.results import campaign_files
@@ -112,6 +112,8 @@ def bundle(
                 calibrations=work / CALIBRATION,
             ),
         )
+        if redact:  # copies that the report executed name this machine's directories and times
+            shutil.rmtree(directory / EXECUTED)
         if NO_PDF:
             say(f"netlab: no PDF: {NO_PDF}")
         (work / SITE / MARKER).unlink()

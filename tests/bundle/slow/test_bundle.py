@@ -31,7 +31,7 @@ from netlab.bundle.verify import changed_files, other_figures, other_versions
 from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.files.archive import names_in, pack, unpack
-from netlab.files.paths import notebook, own_file
+from netlab.files.paths import notebook, notebooks_dir, own_file
 from netlab.files.yaml_file import read_yaml
 from netlab.report.publishing import last_visit
 from netlab.results.store import Store
@@ -339,6 +339,8 @@ def test_a_redacted_bundle_has_no_word_of_the_network_and_verifies(private, tmp_
     redacted = tmp_path / "redacted"
     unpack(tmp_path / "redacted.zip", redacted)
     assert list(words_left(redacted)) == []
+    here = str(notebooks_dir()).encode()
+    assert [name for name in names_in(redacted) if here in (redacted / name).read_bytes()] == []
     assert changed_files(redacted) == [] and other_figures(redacted, tmp_path) == []
     files = (tmp_path / name / "site/downloads/cells.csv" for name in ("plain", "redacted"))
     one, two = map(pd.read_csv, files)
