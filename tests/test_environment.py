@@ -337,6 +337,7 @@ def test_the_set_up_says_before_it_builds_what_will_not_work(set_up, case):
 def test_a_study_installs_what_it_needs_and_keeps_what_others_have_installed(set_up, tmp_path):
     study = set_up(1000, *LAB).stdout
     assert "--no-default-groups --extra pdf" in study
+    assert "--inexact" in study  # else uv would uninstall a user's wings
     assert "--group" not in study and "fleet" not in study
     dev = set_up(1000, *LAB, what="dev").stdout
     assert "--group dev --group docs" in dev and "fleet" not in dev
