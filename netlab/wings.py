@@ -45,7 +45,8 @@ class Wing:
     page_prefixes: tuple[str, ...] = ()
     """Beginnings of the names of those pages' files, which no notebook's page takes."""
     notebooks: tuple[str, ...] = ()
-    """Functions that take a measured study and return names of notebooks of its report."""
+    """Functions that take a measured study and return notebooks of its report: absolute paths, or
+    names of those that come with netlab."""
     reports: Mapping[str, str] = field(default_factory=dict)
     """Studies whose report is made in a way of their own, by name: objects ``OwnReport``."""
     openings: tuple[str, ...] = ()

@@ -136,7 +136,7 @@ OF_DOCUMENTS = (
 )
 """Notebooks of netlab's that read nothing but the results they are given, or documents of 2003."""
 
-NAMED = "named by the study"
+NAMED, OFFERED = "named by the study", "of an installed package"
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
 
@@ -240,7 +240,11 @@ def publish(
             running.wait(output)
             step(output.name, NOTEBOOKS_SHARE / len(names))
 
-        summaries = (PAGES.get(Path(name).stem, {}).get("summary", NAMED) for name in names)
+        stated_by = dict.fromkeys(notebooks, NAMED)
+        summaries = (
+            PAGES.get(source.stem, {}).get("summary", stated_by.get(source, OFFERED))
+            for source in wanted
+        )
         pages = [
             ExecutedNotebook(folder / name, summary=summary, ready=False)
             for name, summary in zip(names, summaries, strict=True)
@@ -346,7 +350,12 @@ def _wanted(
 ) -> dict[Path, dict[str, object]]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
-    wanted = {paths.notebook(name): given for name in result_notebooks(m)}
+
+    def taken_by(source: Path) -> dict[str, object]:
+        known = declared(source)
+        return {name: value for name, value in given.items() if name in known}
+
+    wanted = {source: taken_by(source) for source in map(paths.notebook, result_notebooks(m))}
     if against:
         of_latest = m.campaign in (None, latest(m.results))
         own = str(m.results) if of_latest else f"{m.results}@{m.campaign}"
@@ -354,8 +363,7 @@ def _wanted(
     taken = {source.name for source in wanted}
     for source in named:
         if source.name not in taken:
-            known = declared(source)
-            wanted[source] = {name: value for name, value in given.items() if name in known}
+            wanted[source] = taken_by(source)
     return wanted
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 import synthetic
 from nbformat import v4
 
+from netlab import wings
 from netlab.analysis.measured import load_measured
 from netlab.charts import group_panels, study_charts
 from netlab.charts.chart import show
@@ -29,7 +31,7 @@ from netlab.report.cache import NOTHING_KEPT, Cache, program, user_cache
 from netlab.report.front import panel
 from netlab.report.page import Credit
 from netlab.report.pages import study_pages
-from netlab.report.publishing import Executions, ReportRequest, publish
+from netlab.report.publishing import NAMED, OFFERED, Executions, ReportRequest, publish
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.parquet import read, write_atomically
 from netlab.study.frozen import freeze
@@ -164,6 +166,17 @@ def test_a_notebook_of_ones_own_is_executed_for_each_report(store, tmp_path):
         assert level.encode() in files[Path("mine.html")]
     # the text of the navigation is the same, so that only this page was made anew
     assert made == ["page", "notebook mine.ipynb"]
+
+
+def test_a_notebook_of_a_wing_is_listed_as_one_and_not_as_named_by_the_study(
+    store, tmp_path, monkeypatch
+):
+    offered, mine = (written_notebook(tmp_path / f"{one}.ipynb", "1") for one in ("its", "mine"))
+    monkeypatch.setattr(wings, "notebooks", lambda: [lambda _measured: (str(offered),)])
+    _, files = report(store, tmp_path / "cache", notebooks=(mine,))
+    index = files[Path("index.html")].decode()
+    stated = dict(re.findall(r'href="(its|mine).html" title="([^"]*)"', index))
+    assert stated == {"its": OFFERED, "mine": NAMED}
 
 
 def test_notebooks_take_the_charts_of_pages_until_one_of_a_studys_own_has_run(
