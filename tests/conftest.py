@@ -18,14 +18,13 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from netlab.longpath.analysis import LongPath
-
 # shared by several folders of tests, the first of which imports them
 pytest.register_assert_rewrite(
     *("e2e.faults.of_hosts", "e2e.faults.of_processes", "e2e.faults.of_the_controller"),
     *("e2e.faults.of_the_way", "e2e.faults.under_way", "e2e.faults.fault_site"),
     *("nightly.vm.guest", "nightly.vm.vm_site", "imports.read_formats", "measure.ends_of_flags"),
     *("measure.exchanged_run", "measure.flagged_runs", "native.agent_peers", "fleet.planned_fleet"),
+    "analysis.crossed_runs",
 )
 pytest_plugins = ("shared_fixtures",)
 # no deadline: other work on the machine must not fail a property
@@ -40,14 +39,6 @@ def no_open_figure() -> Iterator[None]:
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close("all")
-
-
-@pytest.fixture(scope="session")
-def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
-    """The short form of the wide-area study, with made-up runs."""
-    from long_path import loaded
-
-    return loaded(tmp_path_factory.mktemp("long"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import synthetic
 from nbformat import v4, write
 
 from netlab import __version__
 from netlab import study as studies
-from netlab.bundle import crate
-from netlab.files.archive import pack
-from netlab.files.writing import write_json
 from netlab.results import campaign_files
 from netlab.results.store import Store
 from netlab.study import Study
@@ -43,13 +38,3 @@ def two_racks(directory) -> Study:
     directory.mkdir(parents=True, exist_ok=True)
     file = synthetic.foreign_file(directory.parents[1])
     return campaign_of(directory, studies.load(file, rounds=3))
-
-
-def sealed(directory: Path, target: Path) -> Path:
-    """A bundle of a changed directory with digests made anew, as a forger would."""
-    about = crate.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
-    for name in (crate.METADATA, crate.MANIFEST):
-        (directory / name).unlink(missing_ok=True)
-    write_json(directory / crate.METADATA, crate.metadata(directory, about))
-    (directory / crate.MANIFEST).write_text(crate.manifest(directory))
-    return pack(directory, target)

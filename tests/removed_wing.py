@@ -15,13 +15,14 @@ import tomllib
 from pathlib import Path
 
 import apart
-from run import QUICK_TESTS
+from run import NOT_QUICK, QUICK_TESTS
 
 from netlab.wings import wings
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = Path(sysconfig.get_paths()["purelib"])
 OWN = sorted(name for name, wing in wings().items() if (ROOT / "netlab" / name).is_dir())
+SLOW = ("slow", "*/slow")
 KINDS = ("commands", "names", "results", "methods")
 
 REST = """
@@ -102,7 +103,7 @@ def python(*words: str, copy: Path, env: dict[str, str]) -> str:
 
 
 def check_rest(wing: str, copy: Path, run: tuple[str, ...]) -> None:
-    """The rest offers all but the wing; every quick test is collected, and some of them run."""
+    """The rest offers all but the wing; quick and slow tests are collected, some quick ones run."""
     gone = removed_with(wing)
     env = without(gone, copy)
     place, offered = json.loads(python("-c", REST, copy=copy, env=env).splitlines()[-1])
@@ -112,6 +113,7 @@ def check_rest(wing: str, copy: Path, run: tuple[str, ...]) -> None:
             there = set(offered[kind]) & set(getattr(one, kind))
             assert there == (set() if name in gone else set(getattr(one, kind))), (kind, name)
     pytest_of_rest = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
-    python(*pytest_of_rest, "--collect-only", *QUICK_TESTS, copy=copy, env=env)
+    others = (f"--ignore-glob=tests/{name}" for name in NOT_QUICK if name not in SLOW)
+    python(*pytest_of_rest, "--collect-only", "tests", *others, copy=copy, env=env)
     left = [name for name in run if (copy / name).exists()]
-    python(*pytest_of_rest, *left, copy=copy, env=env)
+    python(*pytest_of_rest, *left, *QUICK_TESTS[1:], copy=copy, env=env)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlab import OPENLAB
+from openlab_study import OPENLAB
 
 from netlab.analysis.cell_precision import half_width_percent, nominal_level, rounds_needed
 from netlab.study import load

@@ -10,7 +10,7 @@ import click
 import pytest
 import yaml
 from command_mistakes import OUTER, cannot_go_on, netlab, ssh_study
-from openlab import OPENLAB as STUDY
+from openlab_study import OPENLAB as STUDY
 from refusals import refused
 
 from netlab.cli import checking

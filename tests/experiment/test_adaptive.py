@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from openlab import OPENLAB
+from openlab_study import OPENLAB
 
 from netlab.experiment.adaptive import look
 from netlab.study import load

@@ -7,7 +7,7 @@ import inspect
 import json
 
 import pytest
-from openlab import OPENLAB
+from openlab_study import OPENLAB
 from refusals import refused
 
 import netlab

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import yaml
-from fleet_study import TEMPLATE
+from fleet.fleet_study import TEMPLATE
 
 from netlab.files.writing import write_json
 from netlab.fleet.inventory import FleetHost, Inventory

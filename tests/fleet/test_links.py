@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from fleet_effects import EFFECTS, ONE_WAY, SLOW_HOST, SLOW_LINK, fleet_runs
+from fleet.fleet_effects import EFFECTS, ONE_WAY, SLOW_HOST, SLOW_LINK, fleet_runs
 
 from netlab.fleet.links import asymmetric, link_cells, links
 

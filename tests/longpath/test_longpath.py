@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from long_path import STEP_S, intervals_of, trace_of, windows
+from longpath.long_path import STEP_S, intervals_of, trace_of, windows
 
 from netlab.analysis.shares import stack_of_stream
 from netlab.congestion import HIGHSPEED, LAWS, RENO, SCALABLE

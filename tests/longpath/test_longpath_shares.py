@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from long_path import STEP_S, intervals_of, trace_of
+from longpath.long_path import STEP_S, intervals_of, trace_of
 
 from netlab.analysis.share_over_time import rates_over_time
 from netlab.longpath.fairness import fairness

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openlab import CONTENT, OPENLAB, study_with
+from openlab_study import CONTENT, OPENLAB, study_with
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated

@@ -8,7 +8,7 @@ import random
 from collections import Counter
 
 import pytest
-from openlab import CONTENT, OPENLAB, changed, study_with
+from openlab_study import CONTENT, OPENLAB, changed, study_with
 from refusals import refused
 
 from netlab.errors import BadInput

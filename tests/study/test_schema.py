@@ -8,7 +8,7 @@ import guide
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from openlab import CONTENT, changed
+from openlab_study import CONTENT, changed
 from pydantic import BaseModel
 
 from netlab.cli import main

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from openlab import CONTENT, OPENLAB, changed, study_with
+from openlab_study import CONTENT, OPENLAB, changed, study_with
 
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from openlab import CONTENT, OPENLAB, changed
+from openlab_study import CONTENT, OPENLAB, changed
 
 from netlab.errors import BadInput, Mistakes
 from netlab.files.yaml_file import validated

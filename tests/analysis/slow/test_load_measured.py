@@ -11,7 +11,6 @@ from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.files import paths
-from netlab.openlab.then_and_now import comparable
 from netlab.results.store import Damaged
 
 
@@ -60,7 +59,7 @@ def quick_store(directory):
 def test_the_study_frozen_beside_the_results_is_used(tmp_path):
     quick = quick_store(tmp_path / "results")
     m = load_measured(str(tmp_path / "results"), "openlab-2003")
-    assert m.study.title == quick.title and len(comparable(m)) == 10
+    assert m.study.title == quick.title and (m.cells["n_valid"] > 0).sum() == 10
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from netlab.analysis.cells import FROM_RUN
 from netlab.analysis.cells import empty as is_empty
 from netlab.analysis.measured import from_frames, load_measured
 from netlab.files import paths
-from netlab.openlab import then_and_now
 from netlab.report import gate
 from netlab.results.flags import Flag
 from netlab.results.store import Damaged
@@ -162,7 +161,6 @@ def test_a_disturbed_cell_is_to_every_analysis_what_an_empty_one_is(openlab):
         lambda m: m.stability,
         lambda m: findings.target(m.cells, m.study),
         lambda m: effects.effects(m.runs, "streams"),
-        then_and_now.comparable,
     )
     for frame in frames:
         disturbed, empty = map(frame, ones)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import synthetic
+from bundle.forged import sealed
 from calibrated_samples import store_calibration
 from click.testing import CliRunner
 from refusals import refused
@@ -217,9 +218,7 @@ def test_changed_records_with_their_digests_made_anew_are_found(whole, tmp_path)
     store.write(first, runs.assign(goodput_MBps=runs["goodput_MBps"] * 2), intervals)
     runs, intervals = (store.part(table, second) for table in ("runs", "intervals"))
     store.write(second, runs.iloc[1:], intervals)
-    done = CliRunner().invoke(
-        main, ["verify", str(measured_store.sealed(copy, tmp_path / "forged.zip"))]
-    )
+    done = CliRunner().invoke(main, ["verify", str(sealed(copy, tmp_path / "forged.zip"))])
     assert done.exit_code == 1
     assert "site/downloads/cells.csv: line 2, goodput_MBps: was " in done.output
     assert "n_valid: was 3, is 2" in done.output

@@ -8,6 +8,7 @@ import shutil
 import measured_store
 import nbformat
 import pytest
+from bundle.forged import sealed
 from click.testing import CliRunner
 from nbformat import v4
 
@@ -69,7 +70,7 @@ def test_verify_executes_no_notebook_of_a_bundle(whole, tmp_path, trap):
     trap(tmp_path / "absolute.ipynb")
     names = ("evil.ipynb", str(tmp_path / "absolute.ipynb"), "../../absolute", "14-claims")
     naming(forged / "results" / CAMPAIGN_STUDY, *names)
-    done = netlab("verify", measured_store.sealed(forged, tmp_path / "forged.zip"))
+    done = netlab("verify", sealed(forged, tmp_path / "forged.zip"))
     assert not trap.sprung.exists(), trap.sprung.read_text()
     assert done.exit_code == 1, "the site has no page of what the forged study names"
     found = done.output.splitlines()
@@ -137,7 +138,7 @@ def test_rerun_takes_the_study_of_a_bundle_without_any_file_that_it_names(
         raise NetlabError("not measured here")
 
     monkeypatch.setattr(bundling, "measure", measure)
-    file = measured_store.sealed(forged, tmp_path / "forged.zip")
+    file = sealed(forged, tmp_path / "forged.zip")
     done = netlab("rerun", file, "--results", tmp_path / "again")
     assert done.exit_code == 1 and "not measured here" in done.output
     assert report_notebooks(measured[0].report) == ()

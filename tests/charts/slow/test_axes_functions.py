@@ -16,11 +16,9 @@ import pandas as pd
 import pytest
 import synthetic
 from calibrated_samples import CELLS, ROUND_TRIPS
-from fleet_effects import fleet_runs
+from charts.given import Given, given
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from screened import screened
-from search.autotune.simulated import tuned
 
 import netlab
 import netlab.charts
@@ -35,11 +33,7 @@ from netlab.charts import cell_rows
 from netlab.charts.chart import Gallery, Panels, show
 from netlab.face.study import Study
 from netlab.files.paths import data_dir
-from netlab.fleet.links import link_cells, links
-from netlab.openlab import then_and_now
-from netlab.openlab.published import claims
 from netlab.report import tables
-from netlab.search.autotune.report import table
 from netlab.study.flows import PlannedFlow
 
 PIECES = {"line_labels.figure_of", "looks.new_axes"}
@@ -76,13 +70,13 @@ FIGURE_LEVEL = OF_PANELS | {name for name, returned in RETURNS.items() if return
 
 
 def test_charts_take_ax_by_name_or_no_axes_and_return_axes_panels_or_galleries():
-    assert {"group_panels.cost_over_streams", "design.order", "fleet.host_matrix"} <= AXES_LEVEL
+    assert {"group_panels.cost_over_streams", "design.order"} <= AXES_LEVEL
     assert {
         "study_charts.panels",
         "group_panels.repeat_panels",
         "comparisons.comparison_charts",
     } <= FIGURE_LEVEL
-    assert len(AXES_LEVEL) > 30 and len(FIGURE_LEVEL) > 10
+    assert len(AXES_LEVEL) > 20 and len(FIGURE_LEVEL) > 5
     for name in AXES_LEVEL:
         ax = inspect.signature(FUNCTIONS[name]).parameters["ax"]
         assert (ax.kind, ax.default) == (inspect.Parameter.KEYWORD_ONLY, None), name
@@ -93,12 +87,17 @@ def test_charts_take_ax_by_name_or_no_axes_and_return_axes_panels_or_galleries()
     assert OF_PANELS and all(name.endswith("panels") for name in OF_PANELS)
 
 
-def given(*arguments: object, **keywords: object) -> tuple[tuple, dict]:
-    return arguments, keywords
+def of_wings(directory: Path) -> dict[str, Given]:
+    """Examples of charts of wings: a wing's folder of tests has its own."""
+    found = {}
+    for file in sorted(Path(__file__).parents[2].glob("*/chart_examples.py")):
+        module = importlib.import_module(f"{file.parent.name}.chart_examples")
+        found |= module.examples(directory / file.parent.name)
+    return found
 
 
 @pytest.fixture(scope="module")
-def examples(lp) -> dict[str, tuple[tuple, dict]]:
+def examples(tmp_path_factory) -> dict[str, Given]:
     """Arguments of each function that returns axes or panels."""
     m = synthetic.measured()
     plan = Study("openlab-2003", quick=True)
@@ -107,17 +106,12 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     agreed = agreed[agreed["path"] == agreed["path"].iloc[0]]
     run_id = m.runs["run_id"].iloc[0]
     line = timelines(synthetic.intervals_of(m.runs.head(1), m.study))
-    bench = {"mode": "same", "offloads": "on", "mtu_B": 1500, "streams": 1, "other": "plain"}
-    bench |= {"against": "plain", "ratio": 1.2, "low": 1.1, "high": 1.3, "verdict": "faster"}
-    then = then_and_now.compare(m)
-    then = then[then["factor"] == "tuning"].head(2)
     part = m.runs[m.runs["group"] == GROUP]
     labels = cell_rows.row_labels(part, m.study)
     part_cells = m.cells[m.cells["group"] == GROUP]
     of_cells = cell_rows.row_labels(part_cells, m.study)
     cost = cpu_cost(m.runs, m.study)
     part_cost = cost[cost["group"] == GROUP]
-    of_links = links(link_cells(fleet_runs(4, 3), 0.95))
     sides = compare(part[part["tuning"] == "none"], part[part["tuning"] == "full"], by="tuning")
     trend = {"campaign": ["20260101T000000Z", "20260102T000000Z"], "level": [1.0, 0.9]}
     trend = pd.DataFrame(trend | {"ratio": [float("nan"), 0.9], "step": [False, True]})
@@ -126,7 +120,8 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
     rates = pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 2.0], "jain": [0.8, 1.0]}, index=[1.0, 2.0])
     over_time = [OverTime(("a cell",), run_id, ("bbr", "cubic"), 0.9, rates)]
     late = [replace(over_time[0], flows=(PlannedFlow(), PlannedFlow(start_s=1.5)))]
-    return {
+    knobs = {"verdict": "faster", "with_knob": "", "ratio": 1.2, "low": 1.1, "high": 1.3}
+    return of_wings(tmp_path_factory.mktemp("wings")) | {
         "shares.stacks": given(flows.assign(control="bbr", flows=2, **ends), of_cells),
         "shares.jain": given(flows.assign(jain_index=0.9, jain_low=0.8, jain_high=1.0), of_cells),
         "shares.over_time_panels": given(over_time, {("a cell",): "8 streams"}, GROUP),
@@ -135,7 +130,6 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "calibration.rates": given(pd.DataFrame(CELLS)),
         "calibration.round_trips": given(pd.DataFrame(ROUND_TRIPS)),
         "cells.over_streams": given(m.cells, GROUP),
-        "openlab.verdicts": given(claims.check_all()),
         "comparisons.cell_forest": given(sides),
         "comparisons.family_forest": given({"one": sides, "other": sides}),
         "forest.forest": given(
@@ -152,19 +146,8 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
         "over_factor.over_factor": given(
             m.cells, "streams", "mtu_B", at={"group": GROUP, "tuning": "full"}
         ),
-        "fleet.host_matrix": given(of_links),
-        "fleet.host_spread": given(of_links),
-        "longpath.goodput_over_time": given(lp, lp.part("comparison", 9000), "Frames"),
-        "longpath.goodput_by_run": given(lp, lp.part("configurations"), "Plots"),
         "study_charts.drift": given(m.runs),
         "study_charts.overhead": given(m.runs),
-        "openlab.throughput_by_streams": given(2, "full"),
-        "openlab.best_percent_of_bus": given(),
-        "openlab.preliminary_set": given("kernel"),
-        "openlab.burst_efficiency": given(),
-        "openlab.before_and_after": given(),
-        "openlab.windows_needed_and_given": given(),
-        "openlab.recovery": given(9000),
         "cell_rows.repeats": given(part, labels),
         "cell_rows.cost": given(part_cost, labels),
         "round_trips.latency": given(part_cells.assign(added_latency_us=900.0), of_cells),
@@ -175,15 +158,11 @@ def examples(lp) -> dict[str, tuple[tuple, dict]]:
             part_cells.assign(**dict.fromkeys(PERCENTILES, 900.0)), of_cells
         ),
         "round_trips.loss": given(part_cells.assign(lost_percent=2.0), of_cells),
-        "comparisons.knob_forest": given(screened().effects, 5.0, title="Knobs"),
-        "fleet.slow_links": given(of_links),
-        "openlab.ratio_forest": given(then, "a step", ["one", "two"]),
+        "comparisons.knob_forest": given(pd.DataFrame([knobs | {"knob": "a"}]), 5.0, title="Knobs"),
         "group_panels.ceiling": given(m.cells, GROUP),
         "comparisons.step_forest": given(answers.step_effects(m), {}, tables.FACTOR_NAME),
         "group_panels.cost_over_streams": given(cost, GROUP, study=m.study),
         "study_charts.trend": given(trend),
-        "autotune.search_panels": given(table(tuned())),
-        "qualify.ratio_panels": given(pd.DataFrame([bench])),
         "run_samples.under_load_panels": given(
             line.assign(rtt_p50_us=900.0, rtt_p99_us=2000.0), run_id
         ),

@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from refusals import refused
 
+from netlab.analysis.cells import Cells
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, PathLost
 from netlab.experiment.campaign import NotebookRounds, Rounds, run_study
@@ -17,7 +18,6 @@ from netlab.experiment.conditions import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.recorded_facts import end_facts
 from netlab.files.yaml_file import read_yaml, validated
-from netlab.fleet.records import Stores
 from netlab.notebooks.progress import NOTE
 from netlab.report.gate import box
 from netlab.results import campaign_files
@@ -113,7 +113,7 @@ def test_a_run_with_a_value_stands_if_it_fails_when_measured_again(tmp_path, fil
     runs = again.store.runs()
     stands = "interference" if flags else ""
     assert set(runs["flags"]) == {stands} and runs["goodput_MBps"].gt(1).all()
-    assert set(Stores((again.store,)).cells()["disturbed"]) == {stands}
+    assert set(Cells()(runs, again.store.intervals())["disturbed"]) == {stands}
 
 
 class WrittenRounds(Rounds):

@@ -20,13 +20,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from pyarrow import parquet
 
 import netlab.version
+from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.experiment.campaign import NotebookRounds, Rounds, Stopped, _stopped
 from netlab.experiment.campaign_record import open_record
 from netlab.experiment.rebuilt import rebuild
 from netlab.experiment.watcher import Watcher
-from netlab.fleet.records import KEYS, stores_below
 from netlab.notebooks.silence import SilentNotebook
 from netlab.report.gate import box
 from netlab.report.how_to_read import recorded_by
@@ -628,10 +628,9 @@ class Campaigns(RuleBasedStateMachine):
 
     @invariant()
     def no_cell_of_any_store_mixes_conditions(self):
-        if any(getattr(self, "made", {}).values()):
-            stores = stores_below([self.root])
-            runs = pd.concat([found for *_, found in stores._runs(None)])
-            assert (runs.groupby(list(KEYS), dropna=False)["provenance_key"].nunique() == 1).all()
+        for store in getattr(self, "expected", {}):
+            cells = Store(self.root / store).runs().groupby(list(CELL_KEYS), dropna=False)
+            assert (cells["provenance_key"].nunique() == 1).all()
 
 
 TestCampaigns = Campaigns.TestCase

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import synthetic
 from lab_study import lab_study
-from openlab import CONTENT, OPENLAB
+from openlab_study import CONTENT, OPENLAB
 
 import netlab
 from netlab.errors import BadInput

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import synthetic
 from click.testing import CliRunner
-from fleet_effects import fleet_runs
-from fleet_study import TEMPLATE
+from fleet.fleet_effects import fleet_runs
+from fleet.fleet_study import TEMPLATE
 
 from netlab.cli import main
 from netlab.errors import NetlabError

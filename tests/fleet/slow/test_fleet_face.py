@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from fleet_effects import EFFECTS, fleet_runs
-from fleet_study import TEMPLATE
+from fleet.fleet_effects import EFFECTS, fleet_runs
+from fleet.fleet_study import TEMPLATE
 
 import netlab
 from netlab.cli import main

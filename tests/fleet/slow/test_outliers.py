@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from fleet_effects import EFFECTS, SLOW_HOST, fleet_runs
+from fleet.fleet_effects import EFFECTS, SLOW_HOST, fleet_runs
 
 from netlab.fleet.links import link_cells, links
 from netlab.fleet.outlying_hosts import outlying_hosts

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from fleet_effects import EFFECTS, fleet_runs
+from fleet.fleet_effects import EFFECTS, fleet_runs
 from refusals import refused
 
 from netlab.errors import BadInput, NetlabError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from screened import found_knobs
+from search.screened import found_knobs
 
 from netlab.search.screen.design import FOLDED, LEAVE_ONE_OUT, design
 from netlab.search.screen.effects import knob_effects, least_set

@@ -7,7 +7,7 @@ import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
-from openlab import changed
+from openlab_study import changed
 from synthetic import measured
 
 from netlab.analysis.measured import from_frames
@@ -41,6 +41,18 @@ def study():
 def same(study):
     """A study that measured 2003 again, with little noise."""
     return measured(study, value=again, noise=0.002)
+
+
+def test_a_disturbed_cell_is_compared_as_an_empty_one_is(study):
+    """However high it is."""
+
+    def comparable(goodput_MBps):
+        flagged = {"flags": "interference", "goodput_MBps": goodput_MBps}
+        return tn.comparable(measured(study, change=synthetic.setting(flagged, streams=(20,))))
+
+    disturbed, empty = comparable(1e6), comparable(math.nan)
+    assert len(empty)
+    pd.testing.assert_frame_equal(disturbed, empty)
 
 
 @pytest.mark.parametrize(

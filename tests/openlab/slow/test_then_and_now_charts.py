@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import pytest
 import synthetic
+from charts.words import other_words
 
 from netlab.charts import forest
 from netlab.charts.chart import describe
@@ -96,6 +97,14 @@ def test_a_step_has_a_row_a_group_with_both_ratios_and_the_verdict(compared, dra
     assert (then, now) == (rows["then_ratio"].tolist(), rows["now_ratio"].tolist())
     assert len({fig.axes[0].get_xlim() for fig in drawn}) == 1
     assert f"2003: ×{rows.iloc[0].then_ratio:.2f}" in gallery.charts[0].alt
+
+
+def test_figures_use_the_words_of_the_guide(cells, compared):
+    galleries = [beside_charts.ratios(compared, factor) for factor in ("tuning", "direction")]
+    charts = [chart for one in (beside_charts.beside(cells), *galleries) for chart in one.charts]
+    assert len(charts) > 6
+    for chart in charts:
+        assert other_words(chart) == []
 
 
 def test_directions_have_a_row_a_tuning(compared, drawn):

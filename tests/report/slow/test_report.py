@@ -20,6 +20,7 @@ from nbformat import v4
 from refusals import refused
 from report.slow.active_content import ACTIVE
 
+from netlab import wings
 from netlab.analysis.measured import load_measured
 from netlab.cli.reporting import publish_site
 from netlab.errors import BadInput, NetlabError
@@ -32,7 +33,6 @@ from netlab.report.site_directory import replacing, study_of_site
 from netlab.results.columns import RUN_COLUMNS
 from netlab.results.flags import meaning_of, remedy_of
 from netlab.results.parquet import read
-from netlab.search.screen.page import PAGE
 from netlab.study import load
 
 PNG = (
@@ -389,7 +389,7 @@ def test_a_directory_of_other_files_is_never_replaced(tmp_path):
 
 
 def test_a_notebook_cannot_take_the_place_of_another_or_of_a_page(notebook, tmp_path):
-    names = ("index", "calibration", f"{PAGE}mine")
+    names = ("index", "calibration", *(f"{prefix}mine" for prefix in wings.page_prefixes()))
     pages = [_save(tmp_path / f"{name}.ipynb", [v4.new_markdown_cell("# x")]) for name in names]
     for given in ([notebook, notebook], *([page] for page in pages)):
         with refused(BadInput, "E-REPORT-007"):

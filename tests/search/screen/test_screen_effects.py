@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refused
-from screened import found_knobs, rows_measured
+from search.screened import found_knobs, rows_measured
 
 from netlab.errors import NetlabError
 from netlab.search.screen.design import FOLDED, FULL, LEAVE_ONE_OUT, design

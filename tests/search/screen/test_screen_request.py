@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from refusals import refused
-from screened import SYSCTLS, screened_study
+from search.screened import SYSCTLS, screened_study
 
 from netlab.errors import BadInput
 from netlab.search.screen.design import FOLDED, design

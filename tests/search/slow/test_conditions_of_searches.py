@@ -11,7 +11,7 @@ import campaigns
 import pandas as pd
 import pytest
 import synthetic
-from screened import SYSCTLS, screened_study
+from search.screened import SYSCTLS, screened_study
 
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError

@@ -9,7 +9,7 @@ import shutil
 import pandas as pd
 import pytest
 import synthetic
-from screened import screened
+from search.screened import screened
 
 import netlab
 from netlab.bundle.pack import _copy_results

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from refusals import refused
-from screened import screened
+from search.screened import screened
 
 from netlab.charts.chart import show
 from netlab.errors import NetlabError

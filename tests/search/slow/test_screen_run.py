@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from screened import SYSCTLS, screened_study
+from search.screened import SYSCTLS, screened_study
 
 from netlab.experiment.watcher import Watcher
 from netlab.results.store import Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from results.slow import stores_campaign
+from fleet.slow import stores_campaign
 from scipy.stats import binom
 
 SIZE = stores_campaign.Size(studies=1, stores=5, rounds=10)

@@ -1,6 +1,6 @@
 """Stores of known effects from a seed, and what queries of them take.
 
-    python tests/results/slow/stores_campaign.py DIRECTORY
+    python tests/fleet/slow/stores_campaign.py DIRECTORY
 
 writes 10^5 runs and 10^8 interval samples below a new directory, queries them, and prints the CPU
 time of each step, the peak memory so far, and how often known effects lie within their intervals.
