@@ -235,7 +235,7 @@ def test_a_measurement_does_not_depend_on_its_analysis():
         ("_cffi_backend", {"core"}),
         ("netlab._core", {"core"}),
         ("fabric", {"hosts"}),
-        ("paramiko", {"hosts"}),
+        ("paramiko", {"hosts", "fleet"}),
         ("matplotlib", {"charts", *WINGS}),
         ("seaborn", {"charts"}),
         ("papermill", {"notebooks"}),

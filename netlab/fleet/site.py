@@ -15,7 +15,7 @@ from netlab.fleet import tables as fleet_tables
 from netlab.fleet.charts import host_matrix, host_spread, slow_links
 from netlab.fleet.links import require_links
 from netlab.report.export import Exporter
-from netlab.report.page import PAGES, Page, Section, folded, page_of
+from netlab.report.page import Page, Section, folded, page_of
 from netlab.report.page_writer import PageWriter
 from netlab.report.site_directory import replacing
 from netlab.report.tables import Sentence
@@ -23,6 +23,16 @@ from netlab.report.templating import Shown, as_html
 
 SHOWN_LINKS, SHOWN_CELLS = 20, 500
 """Rows of tables; their CSV files have every link and cell."""
+
+METHOD = (
+    "In each cell the share of a link is its goodput, the geometric mean over rounds, over the "
+    "median of all links; the share of the link is the geometric mean over its cells. A triangle "
+    "in the matrix marks a link that is slower than its other direction by 10 % or more.",
+    "A host stands out by a rank-sum test of its links against those of the others, as sender and "
+    "as receiver, with what the partners contribute taken out, corrected for the number of hosts "
+    "and roles. It takes at least 4 links and a difference of 2 %.",
+    "Flagged runs are left out.",
+)
 
 
 @dataclass(frozen=True, eq=False)  # frames have no single truth value
@@ -58,9 +68,7 @@ def _fleet_pages(found: FleetResults) -> Iterator[Page]:
     lead = Markup("<p>{}</p>").format(found.description) if found.description else Markup("")
     said = as_html(Sentence(fleet_tables.answer(found.links, found.outlying)))
     others = "; ".join(found.not_counted)
-    method = Markup("").join(
-        Markup("<p>{}</p>\n").format(text) for text in PAGES["fleet"]["paragraphs"]
-    )
+    method = Markup("").join(Markup("<p>{}</p>\n").format(text) for text in METHOD)
     yield page_of(
         *("index.html", found.title, "Overview", ""),
         [

@@ -16,7 +16,7 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
     Of the user's own configuration they are aliases. Of another file, address, user, port and key
     are taken; a host that needs a proxy must be in the user's own.
     """
-    from netlab.hosts.aliases import aliases  # paramiko, which no job needs this early
+    from netlab.fleet.aliases import aliases  # paramiko, which no job needs this early
 
     resolved = aliases(path)
     if path.expanduser().resolve() == USER_CONFIG.expanduser().resolve():

@@ -13,9 +13,19 @@ from pathlib import Path
 from netlab import wings
 from netlab.errors import BadInput
 from netlab.files.reading import open_regular
-from netlab.imports import kperf, neper, netperf, ntttcp, pscheduler
+from netlab.imports import (
+    flent,
+    gensink_report,
+    iperf2_csv,
+    iperf3_text,
+    kperf,
+    neper,
+    netperf,
+    ntttcp,
+    pscheduler,
+    rapid,
+)
 from netlab.imports.refused import NAMED
-from netlab.outputs import flent, gensink_report, iperf2_csv, iperf3_text, rapid
 from netlab.outputs.json_access import OBJECT, documents
 from netlab.outputs.records import Record, damaged, expect, whole
 from netlab.outputs.tools import IPERF2_TEXT, IPERF3_JSON, NUTTCP_LINES, Format, printed

@@ -11,10 +11,10 @@ import click
 from netlab.cli import guard, options
 from netlab.errors import BadInput, check, printable
 from netlab.files import paths
+from netlab.imports.implied import write_study
 from netlab.imports.into_store import below, import_files
 from netlab.imports.rows import Facts
 from netlab.results.store import Store
-from netlab.study.implied import write_study
 
 
 def import_results(

@@ -14,9 +14,9 @@ from netlab.face.results import Results
 from netlab.files import paths
 from netlab.files.tables import Sentence, Table
 from netlab.imports import into_store
+from netlab.imports.implied import implied_study, write_study
 from netlab.imports.rows import Facts
 from netlab.results.store import Store
-from netlab.study.implied import implied_study, write_study
 
 if TYPE_CHECKING:
     from netlab.charts.forest import Axes

@@ -1,1 +1,1 @@
-"""Output of the tools that netlab runs or imports: parsers, and their common record."""
+"""Output of the tools that netlab runs: parsers, and the record of any tool's output."""

@@ -24,7 +24,7 @@ wing = Wing(
         "screen": "netlab.search.screen.view:screening",
     },
     pages=("netlab.search.pages:pages",),
-    page_prefixes=("screen-",),
+    page_prefixes=("screen-", "mlrsearch.html"),
     stores=("screens/*/*", "mlrsearch"),
     files=("screens/*/screen.json", "mlrsearch/bounds.csv"),
 )

@@ -389,7 +389,8 @@ def test_a_directory_of_other_files_is_never_replaced(tmp_path):
 
 
 def test_a_notebook_cannot_take_the_place_of_another_or_of_a_page(notebook, tmp_path):
-    names = ("index", "calibration", *(f"{prefix}mine" for prefix in wings.page_prefixes()))
+    of_wings = (f"{prefix}mine".removesuffix(".htmlmine") for prefix in wings.page_prefixes())
+    names = ("index", "calibration", *of_wings)
     pages = [_save(tmp_path / f"{name}.ipynb", [v4.new_markdown_cell("# x")]) for name in names]
     for given in ([notebook, notebook], *([page] for page in pages)):
         with refused(BadInput, "E-REPORT-007"):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from netlab.errors import BadInput
-from netlab.hosts.aliases import aliases
+from netlab.fleet.aliases import aliases
 
 
 @pytest.mark.parametrize(
