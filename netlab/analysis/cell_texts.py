@@ -44,10 +44,7 @@ def with_interval(value: float, low: float, high: float) -> str:
     """``744 ± 8``, ``290 (110 to 764)`` where the halves differ; a dash without a value."""
     if math.isnan(value):
         return MISSING
-    decimals, half = _decimals(value), (high - low) / 2
-    if half > 0:  # no half width reads as 0, if two decimals can show it
-        decimals = max(decimals, min(2, math.ceil(-math.log10(2 * half))))
-    return _spread(value, low, high, decimals)
+    return _spread(value, low, high, _decimals(value))
 
 
 def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
@@ -55,12 +52,22 @@ def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
     return MISSING if math.isnan(value) else f"{_spread(value, low, high, 1)} %"
 
 
+ROUNDING = 1e-9
+"""Share of a value below which half of an interval is the rounding of equal numbers."""
+MORE_DECIMALS = 2
+
+
 def _spread(value: float, low: float, high: float, decimals: int) -> str:
     if math.isnan(low) or math.isnan(high):
         return f"{value:.{decimals}f}"
+    half = (high - low) / 2
+    if half > ROUNDING * abs(value):  # it does not read as 0
+        needed = math.ceil(-math.log10(2 * half))
+        decimals = max(decimals, min(decimals + MORE_DECIMALS, needed))
+        half = max(half, 10.0**-decimals)
     if not is_symmetric(value, low, high):
         return f"{value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
-    return f"{value:.{decimals}f} ± {(high - low) / 2:.{decimals}f}"
+    return f"{value:.{decimals}f} ± {half:.{decimals}f}"
 
 
 def tuning_label(level: TuningLevel) -> str:

@@ -42,7 +42,13 @@ def test_percent_both_and_bottlenecks_are_laid_out_in_the_same_way(cells, runs, 
     [
         (744.2, 735.9, 752.7, "744 ± 8"),
         (119.51, 119.15, 119.92, "119.5 ± 0.4"),
-        (119.51, 119.5099, 119.5101, "119.51 ± 0.00"),
+        (119.51, 119.506, 119.514, "119.51 ± 0.01"),
+        # no half width reads as 0, of slow and of steady paths
+        (3.5723, 3.5712, 3.5734, "3.572 ± 0.001"),
+        (0.48123, 0.47983, 0.48263, "0.481 ± 0.001"),
+        (0.005792, 0.00579184, 0.00579216, "0.0057920 ± 0.0000002"),
+        (11.95, 11.95 - 1e-5, 11.95 + 1e-5, "11.950 ± 0.001"),
+        (11.95, 11.95 - 1e-14, 11.95 + 1e-14, "11.9 ± 0.0"),
         (99.97, 99.46, 100.48, "100 ± 1"),
         (12.34, 12.08, 12.6, "12.3 ± 0.3"),
         (290.0, 110.2, 763.8, "290 (110 to 764)"),
@@ -52,6 +58,11 @@ def test_percent_both_and_bottlenecks_are_laid_out_in_the_same_way(cells, runs, 
 )
 def test_values_are_rounded_to_their_size(value, low, high, text):
     assert cell_texts.with_interval(value, low, high) == text
+
+
+def test_a_share_of_the_bus_has_no_half_width_of_0():
+    assert cell_texts.percent(95.312, 95.302, 95.322) == "95.31 ± 0.01 %"
+    assert cell_texts.percent(95.312, 93.3, 97.3) == "95.3 ± 2.0 %"
 
 
 def test_a_range_of_one_value_is_that_value():
