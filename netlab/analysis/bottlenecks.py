@@ -40,11 +40,11 @@ def explain(row: Mapping) -> str:
 
 def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
     if verdict in ("bus", "link", SLAVE):
-        carries = f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
+        carries = f"{_rate(seen.payload_ceiling_MBps)} MB/s of payload it carries"
         return f"{100 * seen.ceiling_share:.0f} % of the {carries}"
     if verdict == "pacing":
         share = 100 * seen.pacing_share
-        return f"{share:.0f} % of the {seen.pacing_MBps:.0f} MB/s of the pacing rate"
+        return f"{share:.0f} % of the {_rate(seen.pacing_MBps)} MB/s of the pacing rate"
     if verdict == "CPU":
         busy = f"one core was {seen.busiest_core_percent:.0f} % busy"
         softirq = f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
@@ -67,7 +67,7 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
             return f"the receiver's was the limit in {share:.0f} % of the busy time"
         return (
             f"{100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
-            f"(bound {seen.window_bound_MBps:.0f} MB/s)"
+            f"(bound {_rate(seen.window_bound_MBps)} MB/s)"
         )
     if verdict == SLOW_START:
         trips = f"{seen.window_rtts:.0f} round trips"
@@ -112,8 +112,12 @@ def _retransmitted(seen: Evidence) -> str:
     return f"{plain(100 * seen.lost_share, '.2g')} % of the segments were retransmitted"
 
 
+def _rate(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.5 else plain(value, ".3g")
+
+
 def _two_digits(value: float) -> str:
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else plain(value, ".2g")
 
 
 def of_runs(runs: pd.DataFrame) -> pd.Series:

@@ -14,7 +14,7 @@ import click
 import pandas as pd
 
 from netlab.analysis.bottlenecks import explain
-from netlab.analysis.cell_texts import with_interval
+from netlab.analysis.cell_texts import number, with_interval
 from netlab.analysis.measured import load_measured
 from netlab.cli import terminal
 from netlab.cli.measuring import exit_code, measure
@@ -134,7 +134,7 @@ def _in_words(answer: dict[str, Any]) -> str:
     goodput, low, high = (math.nan if rate is None else rate for rate in rates)
     share, rtt_ms = answer["percent_of_link"], answer["rtt_ms"]
     parts = [
-        f"{with_interval(goodput, low, high)} MB/s ({8 * goodput:.0f} Mb/s)",
+        f"{with_interval(goodput, low, high)} MB/s ({number(8 * goodput)} Mb/s)",
         "link rate unknown" if answer["link_MBps"] is None else f"{share:.0f} % of the link",
         "RTT unknown" if rtt_ms is None else f"RTT {plain(rtt_ms, '.3g')} ms",
         f"limit {answer['because']}",

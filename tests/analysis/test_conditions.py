@@ -97,6 +97,11 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             "one slave of the bond: 99 % of the 506 MB/s of payload it carries",
         ),
         ({"pacing_MBps": 520.0}, "pacing: 96 % of the 520 MB/s of the pacing rate"),
+        # a slow path's rates do not read as 0
+        (
+            {"pacing_MBps": 0.05, "goodput_MBps": 0.049},
+            "pacing: 98 % of the 0.05 MB/s of the pacing rate",
+        ),
         ({"busiest_core_percent": 99.0}, "CPU: one core was 99 % busy"),
         (
             {"busiest_core_percent": 99.0, "sender_softirq_percent": 25.0},
