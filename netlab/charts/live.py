@@ -6,11 +6,14 @@ them, since a figure of matplotlib takes 50 ms. They have the colours of the pag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import jinja2
+
+from netlab.units import plain
 
 WIDTH, LEFT, RIGHT = 640, 62, 6
 GOODPUT_HEIGHT, CPU_HEIGHT, GAP = 110, 44, 22
@@ -40,7 +43,8 @@ def live_chart(
     finite = [value for value in drawn[0] if value is not None]
     top = _round_up(max(finite, default=0.0))
     step, first = (WIDTH - LEFT - RIGHT) / max(len(drawn[0]), 20), count - len(drawn[0]) + 1
-    reach = f"{min(finite):,.0f} to {max(finite):,.0f} MB/s" if finite else "no goodput"
+    ends = [_number(end) for end in (min(finite), max(finite))] if finite else []
+    reach = f"{' to '.join(ends)} MB/s" if finite else "no goodput"
     marks = [
         {
             "x": LEFT + (at + 0.5) * step,
@@ -58,7 +62,7 @@ def live_chart(
         goodput_height=GOODPUT_HEIGHT,
         cpu_top=GOODPUT_HEIGHT + GAP,
         base=GOODPUT_HEIGHT + GAP + CPU_HEIGHT,
-        top=f"{top:,.0f}",
+        top=_number(top),
         step=step,
         first=first,
         last=count,
@@ -66,11 +70,15 @@ def live_chart(
     )
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 99.5 else plain(value, ".3g")
+
+
 def _round_up(value: float) -> float:
     """The next of 1, 2 and 5 times a power of ten; 1 for nothing."""
-    power = 1.0
-    while power * 10 <= value:
-        power *= 10
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
     return next((power * m for m in (1, 2, 5) if power * m >= value), power * 10)
 
 

@@ -24,6 +24,26 @@ def test_dots_are_higher_for_more_goodput_and_stay_inside():
     assert bars[2] == 2 * bars[1] > bars[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("goodputs_MBps", "top", "words"),
+    [
+        ([0.005213, 0.006082], "0.01", "0.00521 to 0.00608 MB/s"),
+        ([3.571, 3.574], "5", "3.57 to 3.57 MB/s"),
+        ([24.2, 1456.0], "2,000", "24.2 to 1,456 MB/s"),
+        ([1000.0], "1,000", "1,000 to 1,000 MB/s"),
+        ([0.0], "1", "0 to 0 MB/s"),
+    ],
+)
+def test_the_axis_reaches_a_little_beyond_the_largest_goodput(goodputs_MBps, top, words):
+    count = len(goodputs_MBps)
+    svg = ET.fromstring(live_chart(goodputs_MBps, [5.0] * count, [False] * count))
+    assert words in svg.attrib["aria-label"]
+    assert top in [text.text for text in svg.findall("text")]
+    if max(goodputs_MBps) > 0:
+        heights = [float(dot.attrib["cy"]) for dot in svg.findall("circle")]
+        assert min(heights) <= GOODPUT_HEIGHT / 2
+
+
 def test_runs_without_figures_leave_gaps_and_only_the_latest_are_drawn():
     svg = ET.fromstring(live_chart([None] * 400, [None] * 400, [True] * 400))
     assert not svg.findall("circle") and not svg.findall("rect")
