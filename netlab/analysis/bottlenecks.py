@@ -88,7 +88,8 @@ def _because(row: Mapping, seen: Evidence, verdict: str) -> str:
         lost = _retransmitted(seen)
         if sends_datagrams(str(row.get("generator"))):
             lost = f"{plain(100 * seen.lost_share, '.2g')} % of the datagrams were lost"
-        return f"{lost}, {drops} packets dropped on the hosts"
+        # a queue of tc that drops counts for itself, and not in its interface
+        return f"{lost}, {drops} packets dropped by the hosts' interfaces"
     if verdict == "foreign CPU":
         others = f"{100 * seen.foreign_share:.0f} % of the busy time was other programs'"
         return f"one core was {seen.busiest_core_percent:.0f} % busy, and {others}"

@@ -132,16 +132,16 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
         ),
         (
             {"retransmits": 200, "sent_B": 6e8, "interface_drops": 3, "softnet_drops": 0},
-            f"loss: {LOST}, 3 packets dropped on the hosts",
+            f"loss: {LOST}, 3 packets dropped by the hosts' interfaces",
         ),
         (
             {"retransmits": 200, "sent_B": 6e8},
-            f"loss: {LOST}, an unknown number of packets dropped on the hosts",
+            f"loss: {LOST}, an unknown number of packets dropped by the hosts' interfaces",
         ),
         (
             {"generator": "udp", "lost_percent": 1.88, "record_length_B": 1400},
-            "loss: 1.9 % of the datagrams were lost, an unknown number of packets dropped on the "
-            "hosts",
+            "loss: 1.9 % of the datagrams were lost, an unknown number of packets dropped by "
+            "the hosts' interfaces",
         ),
         (
             {"rtt_us": 200_000.0, "cwnd_t0_segments": 20.0, "cwnd_segments": 1685.0}
