@@ -138,7 +138,7 @@ PUBLISHED: dict[str, Any] = {"linestyle": "none", "marker": "_", "ms": 11, "mew"
 
 
 @dataclass(frozen=True)
-class Place:
+class PanelPlace:
     """Panel of a group and a tuning: row, column, and the words above it and at its left."""
 
     y: int
@@ -149,7 +149,7 @@ class Place:
     side: str
 
 
-def _places(groups: Mapping[str, str], tunings: Mapping[str, str]) -> list[Place]:
+def _places(groups: Mapping[str, str], tunings: Mapping[str, str]) -> list[PanelPlace]:
     """Panels of all groups and tunings, which have the given labels, in as few rows as they need.
 
     Columns are groups, or tunings where there are more of them or many groups. Groups that would
@@ -169,7 +169,7 @@ def _places(groups: Mapping[str, str], tunings: Mapping[str, str]) -> list[Place
         group, tuning = (column, one) if of_groups else (one, column)
         head = across[column] if row == 0 else ""
         side = down[one] if x == 0 else ""
-        places.append(Place(band * len(down) + row, x, group, tuning, head, side))
+        places.append(PanelPlace(band * len(down) + row, x, group, tuning, head, side))
     return sorted(places, key=lambda place: (place.y, place.x))
 
 

@@ -38,7 +38,7 @@ def aliases(path: Path) -> dict[str, SshAlias]:
     kinds = [match["type"] for block in config._config for match in block.get("matches", ())]
     if "exec" in map(str.lower, kinds):
         message = "`Match exec` runs a command, and an inventory is data: take it out"
-        raise BadInput(message, where=str(path), code="E-HOST-045")
+        raise BadInput(message, where=str(path), code="E-FLEET-068")
     resolved: dict[str, SshAlias] = {}
     blocks_of = _blocks_by_name(config._config)
     for number, line in enumerate(text.splitlines(), start=1):

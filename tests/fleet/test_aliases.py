@@ -20,7 +20,7 @@ from netlab.fleet.aliases import aliases
 def test_an_inventory_that_would_run_a_command_is_refused(tmp_path, line):
     ran = tmp_path / "ran"
     (tmp_path / "config").write_text(f"Host a\n{line.format(f'touch {ran}')}\n    User x\n")
-    with refused(BadInput, "E-HOST-045"):
+    with refused(BadInput, "E-FLEET-068"):
         aliases(tmp_path / "config")
     assert not ran.exists()
 
