@@ -50,7 +50,7 @@ REMOVE = (
     BOOT
     + r"""
 rm -rf -- "$@" || exit 1
-for f in /run/netlab/tune-*.journal /run/netlab/tune-*.state; do
+for f in /run/netlab/tune-*-*-*.journal /run/netlab/tune-*-*-*.state; do
   case $f in *-"${b:-0}".*) ;; *) rm -f -- "$f" ;; esac
 done
 for f in /run/netlab/*.lock "/run/user/$(id -u)"/agent-*.lock; do

@@ -27,7 +27,7 @@ from pathlib import Path
 PREFIX = "nlab-"
 NAMESPACES = Path("/run/netns")
 HOST_FILES = Path("/run/netlab")
-"""Locks and journals of hosts, KIND-INODE.lock and tune-INODE-COOKIE.journal."""
+"""Locks and journals of hosts, KIND-INODE.lock and tune-INODE-COOKIE-BOOT.journal."""
 PRIVILEGE_SEPARATION = Path("/run/sshd")
 BASES = ("/run", "/var/lib", "/var/tmp")
 USER_BASES = ("/var/tmp", "/tmp")

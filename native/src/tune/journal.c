@@ -207,12 +207,17 @@ void nl_journal_close(struct nl_journal *j)
 	nl_close(&j->dir);
 }
 
-/* The part of a file's name that is of its boot; NULL for another file. */
+/* The part of a journal's or a state's name that is of its boot, tune-INODE-COOKIE-BOOT.KIND; NULL for
+ * another file. */
 static const char *boot_of(const char *name, size_t *len)
 {
-	const char *boot = strrchr(name, '-'), *end = boot ? strchr(boot, '.') : NULL;
+	const char *boot = strncmp(name, "tune-", 5) == 0 ? name + 5 : NULL, *end;
 
-	if (strncmp(name, "tune-", 5) != 0 || !end || (strcmp(end, ".journal") != 0 && strcmp(end, ".state") != 0))
+	for (int part = 0; boot && part < 2; part++)
+		if ((boot = strchr(boot, '-')))
+			boot++;
+	end = boot ? strchr(boot, '.') : NULL;
+	if (!end || (strcmp(end, ".journal") != 0 && strcmp(end, ".state") != 0))
 		return NULL;
 	*len = (size_t)(end - boot);
 	return boot;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import resource
+from pathlib import Path
 
 import pytest
 from native.tuning.conftest import MTU, RUN, SACK, applied, begun, recorded, statuses
@@ -186,6 +187,10 @@ def test_a_journal_of_another_boot_claims_nothing(namespace, verb, tmp_path):
     begun(namespace, f"{SACK} value=0", f"{MTU} value=9000").kill_both()
     assert {path.suffix for path in disk.glob("tune-*-*-*")} == {".journal", ".state"}
 
+    others = [disk / name for name in ("tune-1.lock", "tune-1-1.journal", "tune-1-1-b.other", "x")]
+    for other in others:
+        other.touch()
+
     boot.write_text("01234567-89ab-4cde-8f01-23456789abcd\n")
     mount += f" && mount --bind {boot} /proc/sys/kernel/random/boot_id"
     namespace.prefix = ("unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh")
@@ -194,14 +199,14 @@ def test_a_journal_of_another_boot_claims_nothing(namespace, verb, tmp_path):
     if verb == "begin":
         assert channel.ask("begin")["event"] == "begun"
         applied(channel, f"{SACK} value=1")
-        (journal,) = disk.glob("*.journal")
+        (journal,) = disk.glob("tune-*-*-*.journal")
         assert journal.stem.endswith("-01234567")
         channel.ask_all("revert", "reverted_all")
         channel.ask_all("end", "ended")
     else:
         assert len(channel.ask_all("recover", "reverted_all")) == 1
     assert namespace.sysctl("net.ipv4.tcp_sack") == "0" and namespace.link("mtu") == 9000
-    assert not [*disk.glob("tune-*-*-*")]
+    assert {*disk.glob("*-*-*")} == {*others[1:3]} and all(map(Path.exists, others))
 
 
 @pytest.mark.parametrize("how", ["a line of another version", "directory"])
