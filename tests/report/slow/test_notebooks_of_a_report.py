@@ -8,14 +8,10 @@ import sys
 import nbformat
 import pytest
 import synthetic
-from click.testing import CliRunner
-from imports.samples import RECORDED
 from nbformat import v4
 
 from netlab.analysis.measured import load_measured
-from netlab.cli import main
 from netlab.errors import NetlabError
-from netlab.face.results import Results
 from netlab.files import paths
 from netlab.notebooks.kernel import Kernel
 from netlab.report import publishing
@@ -130,17 +126,6 @@ def test_a_kernel_that_cannot_start_is_the_error_of_the_first_notebook(job, monk
     with pytest.raises(NetlabError, match="no kernel"), Executions() as running:
         running.add(*only)
         running.wait(only[1])
-
-
-def test_an_import_is_reported_with_nothing_between(tmp_path, monkeypatch):
-    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
-    files = [str(RECORDED / f"iperf3-{name}.json") for name in ("tcp", "bytes", "parallel")]
-    hosts = ("--study-name", "old", "--sender", "a", "--receiver", "b")
-    assert CliRunner().invoke(main, ["import", *files, *hosts]).exit_code == 0
-    done = CliRunner().invoke(main, ["report", "old"])
-    assert done.exit_code == 0, done.output
-    assert "Imported: old" in (tmp_path / "site" / "index.html").read_text()
-    assert "iperf3" in Results("old").explore()._repr_html_()
 
 
 def test_a_report_is_loaded_without_the_grammar_of_iris():
