@@ -30,10 +30,10 @@ def aliases(path: Path) -> dict[str, SshAlias]:
         config = paramiko.SSHConfig.from_text(text)
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
-        raise BadInput(message, where=str(path), code="E-HOST-040") from None
+        raise BadInput(message, where=str(path), code="E-FLEET-069") from None
     except (paramiko.ConfigParseError, UnicodeDecodeError, ValueError) as error:
         message = f"is not an SSH configuration: {error}"
-        raise BadInput(message, where=str(path), code="E-HOST-041") from None
+        raise BadInput(message, where=str(path), code="E-FLEET-070") from None
     # as paramiko has read them: a pattern would miss a word with quotes inside, such as ex""ec
     kinds = [match["type"] for block in config._config for match in block.get("matches", ())]
     if "exec" in map(str.lower, kinds):
@@ -51,7 +51,7 @@ def aliases(path: Path) -> dict[str, SshAlias]:
                 except (ValueError, KeyError, paramiko.SSHException) as error:
                     at = f"{path}:{number}"
                     message = f"cannot be looked up: {why(error)}"
-                    raise BadInput(message, where=at, key=name, code="E-HOST-047") from None
+                    raise BadInput(message, where=at, key=name, code="E-FLEET-071") from None
     return resolved
 
 

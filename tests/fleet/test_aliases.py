@@ -28,7 +28,7 @@ def test_an_inventory_that_would_run_a_command_is_refused(tmp_path, line):
 @pytest.mark.parametrize("line", ["", "CanonicalDomains x.invalid\nCanonicalizeFallbackLocal no"])
 def test_an_alias_without_a_canonical_name_is_one_error(tmp_path, line):
     (tmp_path / "config").write_text(f"Host a\nCanonicalizeHostname yes\n{line}\n")
-    with refused(BadInput, "E-HOST-047"):
+    with refused(BadInput, "E-FLEET-071"):
         aliases(tmp_path / "config")
 
 

@@ -77,8 +77,8 @@ def test_hosts_are_chosen_by_group_label_and_name(written):
         ("h.yml", "netlab: 1\nhosts:\n  a: {}\n  b: {data_address: x}\n", "E-YAML-022", 4),
         ("h.yml", "netlab: 1\nhosts:\n  a: {}\n  b: {interface: a b}\n", "E-YAML-022", 4),
         ("config", "Host a\nHost b\n ProxyJump a\n", "E-FLEET-018", 2),
-        ("config", "Host\x00 'a\n", "E-HOST-041", None),
-        ("missing/config", None, "E-HOST-040", None),
+        ("config", "Host\x00 'a\n", "E-FLEET-070", None),
+        ("missing/config", None, "E-FLEET-069", None),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path, name, text, code, line):
