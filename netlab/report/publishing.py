@@ -149,16 +149,24 @@ class PublishedReport:
 
 
 @contextmanager
-def _folder_of_copies(wanted: Path) -> Iterator[Path]:
-    """The folder for executed notebooks; a temporary one where the results are read-only."""
+def folder_of_copies(wanted: Path) -> Iterator[Path]:
+    """The folder for executed notebooks; a temporary one where it cannot be written.
+
+    An example that comes with netlab stays as it came.
+    """
     with ExitStack() as stack:
-        try:
-            wanted.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=wanted):
-                pass
-        except OSError:
+        if wanted.is_relative_to(paths.example("")) or not _takes_files(wanted):
             wanted = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netlab-")))
         yield wanted
+
+
+def _takes_files(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -206,7 +214,7 @@ def publish(
         interrupts_raise(),
         nullcontext(running) if running else Executions(cache=cache) as running,
         using(cache),
-        _folder_of_copies(request.executed or directory / EXECUTED) as folder,
+        folder_of_copies(request.executed or directory / EXECUTED) as folder,
     ):
         data = tree_digest(directory, [EXECUTED])
         measured = load_measured(directory, frozen)

@@ -10,6 +10,7 @@ from nbformat import v4, write
 
 from netlab.files import paths
 from netlab.report.plain_notebook import copy_plain, public_names
+from netlab.report.publishing import EXECUTED, folder_of_copies
 from netlab.report.render import render
 
 
@@ -56,3 +57,12 @@ def test_a_page_has_them_too(results):
 def test_a_directory_at_the_top_is_no_name(monkeypatch):
     monkeypatch.setattr(Path, "home", lambda: Path("/"))
     assert "/" not in public_names(Path("/"))
+
+
+def test_executed_copies_lie_beside_results_but_not_in_an_example(results):
+    with folder_of_copies(results / EXECUTED) as folder:
+        assert folder == results / EXECUTED and folder.is_dir()
+    example = paths.example("agreement") / EXECUTED
+    with folder_of_copies(example) as folder:
+        assert folder.is_dir() and folder != example
+    assert not example.exists() and not folder.exists()
