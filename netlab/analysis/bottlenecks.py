@@ -106,7 +106,9 @@ def _because_queued(seen: Evidence) -> str:
     if seen.variation_percent <= SHAPED_VARIATION_PERCENT:
         return f"{link}: the rate stayed within {seen.variation_percent:.2g} %, and {queued}"
     # a queue is no proof of a constant rate: other flows may have passed it too
-    return f"{link}, or such a share of a faster one: {queued}, and {_retransmitted(seen)}"
+    text = f"{link}, or such a share of a faster one: {queued}"
+    # imported runs may lack the bytes that were sent
+    return text if math.isnan(seen.lost_share) else f"{text}, and {_retransmitted(seen)}"
 
 
 def _retransmitted(seen: Evidence) -> str:

@@ -162,6 +162,12 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
             "shaped link: a link of about 20 Mb/s, or such a share of a faster one: packets queued "
             "for 100 ms, and 0.17 % of the segments were retransmitted",
         ),
+        (  # as `iperf3 -O` prints it: the bytes that were sent again are of the whole run
+            {"goodput_MBps": 10.0, "mtu_B": 1500, "mss_B": 1448.0, "rtt_us": 45_000.0}
+            | {"min_rtt_us": 12_000.0, "retransmits": 3},
+            "shaped link: a link of about 84 Mb/s, or such a share of a faster one: packets queued "
+            "for 33 ms",
+        ),
         (
             {"goodput_MBps": 3.572, "mtu_B": 1500, "mss_B": 1448.0, "rtt_us": 155_958.0}
             | {"min_rtt_us": 20_042.0, "rate_variation_percent": 0.46},
