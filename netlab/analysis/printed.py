@@ -8,7 +8,7 @@ import pandas as pd
 
 from netlab.analysis.any_factors import level_label, levels_of, names, shown_keys
 from netlab.analysis.cell_texts import MISSING, number, stream_label, texts, tuning_labels
-from netlab.analysis.cells import CELL_KEYS, FROM_ROUNDS, FROM_RUN, reached_percent
+from netlab.analysis.cells import CELL_KEYS, FROM_ROUNDS, FROM_RUN, empty, reached_percent
 from netlab.analysis.intervals import LEAST_ROUNDS
 from netlab.errors import check
 from netlab.files.tables import HOLLOW
@@ -58,8 +58,12 @@ def cell_notes(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:
 
 
 def unknown_bus_notes(cells: pd.DataFrame) -> list[str]:
-    """The reason why no cell has a share of the bus, and what to do; empty if one has."""
-    return [UNKNOWN_BUS] if cells["bus_MBps"].isna().all() else []
+    """The reason why no cell has a share of the bus, and what to do; empty if one has.
+
+    Empty also before any run has ended: what the hosts report is in its record.
+    """
+    known = cells.loc[~empty(cells), "bus_MBps"].notna()
+    return [UNKNOWN_BUS] if len(known) and not known.any() else []
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -115,6 +117,13 @@ def test_tables_in_per_cent_of_an_unknown_bus_say_so(tmp_path):
     assert both.caption.endswith(", MB/s") and percent.caption.endswith(", per cent of bus")
     two = explore.of_two(m, "streams", "mtu_B", {"group": m.groups[0]}, "percent")
     assert printed.UNKNOWN_BUS in two.note
+
+
+def test_before_a_run_of_a_group_has_ended_its_bus_is_not_called_unknown(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    none = synthetic.setting({"goodput_MBps": math.nan, "flags": "failed"})
+    m = synthetic.measured(study, change=none)
+    assert printed.UNKNOWN_BUS not in tables.of_group(m, m.groups[0], "percent").note
 
 
 def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
