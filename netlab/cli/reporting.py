@@ -74,7 +74,11 @@ def _by_given_file(concern: Concern) -> Concern:
         return concern
     measured = load_stored(paths.given_path(concern.copy)).digest()
     for quick in (False, True):
-        if load(file, quick=quick).digest() == measured:
+        try:
+            own = load(file, quick=quick)
+        except BadInput:  # such as a study without a short form
+            continue
+        if own.digest() == measured:
             return concern.with_own_file([given, *["--quick"] * quick])
     return concern
 

@@ -50,3 +50,10 @@ def test_a_file_that_was_changed_since_and_results_alone_leave_the_copy(flagged,
     assert said.endswith(copy) and "change your own file" in said
     file.write_text(file.read_text().replace("[1, 64]", "[1, 32]"))
     assert advice([file, *quick, "--results", store], tmp_path).endswith(copy)
+
+
+@pytest.mark.parametrize("flagged", [False], indirect=True)
+def test_a_changed_file_without_a_short_form_leaves_the_copy(flagged, tmp_path):
+    file, store, _ = flagged
+    file.write_text(file.read_text().replace("sender: left", "sender: left, short: false"))
+    assert f"netlab study {store}/study.yml" in advice([file, "--results", store], tmp_path)
