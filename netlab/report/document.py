@@ -17,7 +17,6 @@ import jinja2
 from netlab.analysis.host_facts import machines
 from netlab.analysis.measured import Measured, published_values
 from netlab.analysis.own_report import own_report
-from netlab.analysis.trust import gate
 from netlab.files.reading import read_text
 from netlab.files.tables import HOLLOW
 from netlab.files.text_columns import cells_of
@@ -25,6 +24,7 @@ from netlab.report import card_tables, provenance_tables, tables
 from netlab.report.active_cache import active
 from netlab.report.export import FIGURES
 from netlab.report.front import front
+from netlab.report.gate import public
 from netlab.report.how_to_read import METHOD
 from netlab.report.page import TITLES, UNCREDITED, Credit
 from netlab.report.rasteriser import NO_PDF, typst_compiler
@@ -147,7 +147,7 @@ def document(m: Measured, site: Path, title: str, credit: Credit = UNCREDITED) -
         facts=facts,
         front=front(m),
         opening=_figures(site, "index"),
-        concerns=gate(m),
+        concerns=public(m),
         method=METHOD,
         chapters=_chapters(m, site),
         most_rows=MOST_ROWS,

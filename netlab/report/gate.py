@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netlab.analysis import conditions, trust
 from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
+from netlab.report.plain_notebook import public_names, renamed
 from netlab.report.templating import template
 from netlab.results.conditions import LeftOut, left_out
 from netlab.results.flags import counted_flags
@@ -51,6 +52,12 @@ class Banner:
 def in_words(concern: Concern) -> str:
     """A concern as one line of text."""
     return f"{concern.text}: {concern.reason}; {concern.command}"
+
+
+def public(m: Measured) -> tuple[Concern, ...]:
+    """Concerns of a measured study for the readers of its report, who have other directories."""
+    names = public_names(m.results)
+    return tuple(replace(one, **renamed(vars(one), names)) for one in trust.gate(m))
 
 
 def banner(m: Measured) -> Banner:

@@ -23,6 +23,10 @@ SHOWN = ("source", "outputs")
 RESULTS = "results"
 """Name of the directory of results, as in a bundle."""
 
+_BEFORE = r"(?:(?P<colour>\x1b\[[0-9;]*m)|(?<=file://)|(?<![\w/.-]))"
+"""A path begins behind a colour of a traceback, too."""
+_AFTER = r"(?![\w-]|\.\w)"
+
 
 def public_names(results: Path | None = None) -> dict[str, str]:
     """Directories of this machine -> what a reader sees of them.
@@ -53,21 +57,21 @@ def plain(content: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 def rename(cell: dict[str, Any], names: Mapping[str, str]) -> None:
     """Write names in place of directories in all that a reader sees of a cell."""
-    cell.update({part: _renamed(cell[part], names) for part in SHOWN if part in cell})
+    cell.update({part: renamed(cell[part], names) for part in SHOWN if part in cell})
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
     """Texts with names in place of directories, in whatever holds them."""
     if isinstance(value, str):
         for directory, name in names.items():
             if directory in value:  # seldom, and much quicker to see
-                place = rf"(?<![\w/.-]){re.escape(directory)}(?![\w.-])"
-                value = name.join(re.split(place, value))
+                place = re.compile(rf"{_BEFORE}{re.escape(directory)}{_AFTER}")
+                value = place.sub(rf"\g<colour>{name}", value)
         return value
     if isinstance(value, list):
-        return [_renamed(each, names) for each in value]
+        return [renamed(each, names) for each in value]
     if isinstance(value, dict):
-        return type(value)({key: _renamed(each, names) for key, each in value.items()})
+        return type(value)({key: renamed(each, names) for key, each in value.items()})
     return value
 
 

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from netlab import wings
 from netlab.analysis.measured import Measured
-from netlab.analysis.trust import gate
 from netlab.errors import BadInput
 from netlab.report.active_cache import active
 from netlab.report.cache import NOTHING_KEPT
@@ -24,7 +23,7 @@ from netlab.report.document import write_pdf
 from netlab.report.downloads import write_downloads
 from netlab.report.export import Exporter
 from netlab.report.front import front, picture
-from netlab.report.gate import CALIBRATION
+from netlab.report.gate import CALIBRATION, public
 from netlab.report.page import OWN_FILES, UNCREDITED, Credit, Page, navigation
 from netlab.report.page_writer import PageWriter
 from netlab.report.pages import study_pages
@@ -96,7 +95,7 @@ def build_site(
             blocks = {n.block_id: file for n, file in files.items() if n.block_id}
             first = front(measured)
             # the first screen and the gate name files and directories besides the results
-            shown = (*(first, gate(measured), blocks), *(content.heading, credit))
+            shown = (*(first, public(measured), blocks), *(content.heading, credit))
             inputs = (*content.read, *map(repr, (*shown, content.pdf, content.png)))
             kept = active() if content.read else NOTHING_KEPT
             make = partial(_study_part, measured, content, exporter, blocks)
@@ -132,7 +131,7 @@ def build_site(
             site_title=content.heading,
             description=measured.study.description if measured else "",
             built_at=f"{content.built_at:%Y-%m-%d %H:%M %Z}".strip() if content.built_at else "",
-            concerns=gate(measured) if measured else (),
+            concerns=public(measured) if measured else (),
             credit=credit,
         )
         writer.write_chain(order, INDEX)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import synthetic
 from nbformat import v4, write
 
+from netlab.analysis import trust
 from netlab.files import paths
-from netlab.report.plain_notebook import copy_plain, public_names
+from netlab.report.gate import public
+from netlab.report.plain_notebook import copy_plain, public_names, renamed
 from netlab.report.publishing import EXECUTED, folder_of_copies
 from netlab.report.render import render
 
@@ -52,6 +56,29 @@ def test_a_copy_has_names_in_place_of_directories(results, tmp_path):
 def test_a_page_has_them_too(results):
     body = str(render(executed(results), {}, public_names(results)).body)
     assert "alice" not in body and "results/runs" in body
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[32m{}/a.py:10\x1b[39m", "\x1b[32mresults/a.py:10\x1b[39m"),
+        ("file://{}/a", "file://results/a"),
+        ("Runs are in {}.", "Runs are in results."),
+        ("{}.old", "./results/mine.old"),
+        ("https://example.org{}/a", "https://example.org{}/a"),
+    ],
+)
+def test_a_directory_ends_a_sentence_and_follows_a_colour_or_a_scheme(results, text, shown):
+    assert renamed(text.format(results), public_names(results)) == shown.format(results)
+
+
+def test_the_gate_of_a_report_names_no_directory(tmp_path):
+    results = tmp_path / "alice" / "acme"
+    m = synthetic.measured(synthetic.foreign(tmp_path), results=results, change=lambda row: False)
+    damaged = replace(m, damaged=(f"{results}/runs/a.parquet cannot be read",))
+    assert str(results) in repr(trust.gate(damaged))
+    assert str(results) not in repr(public(damaged))
+    assert public(damaged)[0].command == "netlab results repair results"
 
 
 def test_a_directory_at_the_top_is_no_name(monkeypatch):
