@@ -44,6 +44,8 @@ class CommandOutput:
                 self._before, self._kept = None, output if begins else printed
                 return bool(chunk)
             self._before = printed[-PRINTED_BYTES:]
+            if time.monotonic() >= deadline:  # there is always more of what has no end
+                raise TimeoutError
         return True
 
     def read(self, size: int, timeout_s: float) -> bytes:

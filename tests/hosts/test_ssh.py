@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,18 @@ def test_a_login_that_runs_no_command_shows_what_it_printed():
     output = output_of(b"This account is ", b"closed.\n")
     assert output.read(100, 1.0) == b"This account is closed.\n"
     assert output.read(100, 1.0) == b""
+
+
+def test_output_that_is_always_there_ends_with_the_timeout():
+    reads = iter(range(1000))
+
+    def receive(size: int, timeout_s: float) -> bytes:
+        time.sleep(0.01)
+        assert next(reads) < 100, "reads on after its timeout"
+        return b"y\n" * 1000
+
+    with pytest.raises(TimeoutError):
+        CommandOutput(receive).begin(0.1)
 
 
 @pytest.mark.parametrize("start_up", ["sleep 60", "cat /dev/zero"])
