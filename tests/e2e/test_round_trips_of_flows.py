@@ -59,8 +59,8 @@ def test_flows_of_a_fixed_window_share_as_their_round_trips(results):
         short = windows.loc[streams, f"reno@{SHORT_MS}ms"]
         long = windows.loc[streams, f"reno@{LONG_MS}ms"]
         assert short["flows"] == long["flows"] == streams // 2
-        # less where processors that others use lengthen the shorter one
-        assert short["share_percent"] / long["share_percent"] > 1.5
+        # waits for processors that others use lengthen both alike
+        assert short["share_percent"] > long["share_percent"]
 
 
 def test_a_shared_link_is_divided_between_the_round_trips(results):
