@@ -112,8 +112,9 @@ SHAPED_QUEUE_RATIO, SHAPED_QUEUE_US = 1.1, 500.0
 """RTT over the least one, and above it, of a queue before a shaper; interrupts make less."""
 
 STANDING_QUEUE_RATIO, STANDING_QUEUE_US = 2.0, 5_000.0
-"""RTT over the least one, and above it, of a queue before a link that never idles: half of a window
-of two round trips still fills the path."""
+"""RTT over that of the empty path, and above it, of a queue before a link that never idles: half of
+a window of two round trips still fills the path. The empty path has the least RTT, or the mean of
+pings before the block if that is longer: jitter is no queue."""
 
 FAST_RETRANSMIT_SEGMENTS = 4.0
 """Fewer in flight recover from a loss by a timeout, which the round trips measured then include."""
@@ -146,7 +147,7 @@ NUMBERS = (
     *("goodput_MBps", "goodput_forward_MBps", "goodput_reverse_MBps", "pacing_MBps"),
     *("bus_MBps", "bus_shared", "link_MBps", "mtu_B", "mss_B", "record_length_B", "streams"),
     *("cross_goodput_MBps", "cross_udp_B"),
-    *("rtt_us", "min_rtt_us", "sent_B", "retransmits", "lost_percent", "window_s"),
+    *("rtt_us", "min_rtt_us", "ping_avg_ms", "sent_B", "retransmits", "lost_percent", "window_s"),
     *("sndbuf_B", "rcvbuf_B", "buffer_B", "receive_buffer_B"),
     *("cwnd_segments", "cwnd_t0_segments", "rate_variation_percent"),
     *("rwnd_limited_share", "sndbuf_limited_share", "interface_drops", "softnet_drops"),
@@ -178,6 +179,9 @@ class Evidence:
     closed_share: float
     sender_waited_share: float
     receiver_waited_share: float
+    rtt_us: float
+    empty_us: float
+    """RTT of the path without the run's load; NaN where the least one is unknown."""
     window_segments: float
     """Segments in flight on each stream, by Little's law; NaN of datagrams."""
     law_share: float
@@ -267,6 +271,10 @@ def evidence(row: Mapping) -> Evidence:
         closed_share=_number(row, "closed_share"),
         sender_waited_share=_number(row, "sender_waited_share"),
         receiver_waited_share=_number(row, "receiver_waited_share"),
+        rtt_us=rtt_s * 1e6,
+        empty_us=_of_known(max, least_us, 1e3 * _number(row, "ping_avg_ms"))
+        if least_us > 0
+        else math.nan,
         window_segments=window,
         law_share=law,
         random_share=law / LAW_MARGIN**2 if abides else math.nan,
@@ -362,7 +370,8 @@ def _is_shaped(seen: Evidence) -> bool:
 
 
 def _has_standing_queue(seen: Evidence, least_us: float) -> bool:
-    stands = seen.rtt_ratio >= STANDING_QUEUE_RATIO and seen.queue_us >= least_us
+    added_us = seen.rtt_us - seen.empty_us
+    stands = seen.rtt_us >= STANDING_QUEUE_RATIO * seen.empty_us and added_us >= least_us
     stands = stands and seen.window_segments >= FAST_RETRANSMIT_SEGMENTS
     return stands and not _is_own_core(seen) and not math.isnan(seen.frames_Mbps)
 

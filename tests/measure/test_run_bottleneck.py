@@ -44,6 +44,10 @@ SHAPED |= {"rate_variation_percent": 1.15}
 OVERFLOWN = LONG | {"goodput_MBps": 2.38, "rtt_us": 102_990.0, "min_rtt_us": 22.0}
 OVERFLOWN |= {"sent_B": 8_676_482, "rate_variation_percent": 14.1, "busiest_core_percent": 65.0}
 OVERFLOWN |= {"congestion_in_force": "cubic"}
+# a path of 20 ms with jitter of 8 ms each way and 1 % of loss, as recorded
+JITTERY = LONG | {"goodput_MBps": 0.541, "rtt_us": 28_397.0, "min_rtt_us": 7_559.0}
+JITTERY |= {"sent_B": 3_279_720, "retransmits": 25, "rate_variation_percent": 33.2}
+JITTERY |= {"ping_avg_ms": 22.86, "busiest_core_percent": 58.0, "congestion_in_force": "cubic"}
 # one that does not overflow: the window grows, and the round trip with it
 FILLING = GROWING | {"goodput_MBps": 3.572, "rtt_us": 155_958.0, "min_rtt_us": 20_042.0}
 FILLING |= {"cwnd_t0_segments": 110.0, "cwnd_segments": 418.0, "rate_variation_percent": 0.46}
@@ -93,6 +97,7 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("window", SHAPED | {"rwnd_limited_share": 0.9}),
         # a queue that no fall of the window empties, however its overflows make the rate vary
         ("shaped link", OVERFLOWN),
+        ("shaped link", OVERFLOWN | {"ping_avg_ms": 0.3}),
         ("shaped link", OVERFLOWN | {"rate_variation_percent": None}),
         ("shaped link", OVERFLOWN | FILLED | {"sender_waited_share": 0.6}),
         ("foreign CPU", OVERFLOWN | FILLED | {"sender_waited_share": 0.6, "rtt_us": 8_000.0}),
@@ -104,6 +109,9 @@ OF_SLAVE |= {"ceiling_source": "one slave of bond0 on left"}
         ("loss", OVERFLOWN | {"min_rtt_us": 64_000.0}),
         ("loss", OVERFLOWN | {"busiest_core_percent": 90.0}),
         ("window", OVERFLOWN | {"rwnd_limited_share": 0.9}),
+        # round trips that vary without the run's load are not a queue
+        ("loss", JITTERY),
+        ("shaped link", JITTERY | {"rtt_us": 60_000.0, "goodput_MBps": 0.25}),
         # a window that grows as its queue does, at one rate, is not slow start
         ("shaped link", FILLING),
         ("shaped link", FILLING | {"rate_variation_percent": 8.0}),
