@@ -38,7 +38,7 @@ CHANGE_OWN_FILE = (
     "; to change the study, change your own file and measure with that, not with its copy beside "
     "the results"
 )
-"""Where to change a study whose command names its stored copy."""
+"""Place to change a study whose command names its stored copy."""
 
 EMPTY, FLAGGED_CELLS, FLAGGED = "empty cells", "flagged cells", "flagged runs"
 IMPRECISE, SHORT, DAMAGED = "precision", "short form", "damaged files"

@@ -132,7 +132,7 @@ class Comparison:
 
     @property
     def source(self) -> Sentence:
-        """Which results side A is; of an example also the command that measures one's own."""
+        """Results of side A; of an example also the command that measures one's own."""
         side = self.sides.a
         return source(side.study, side.directory, side.runs)
 

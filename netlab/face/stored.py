@@ -54,7 +54,7 @@ class StoredResults:
 
     @property
     def source(self) -> Sentence:
-        """Which results these are; of an example also the command that measures one's own."""
+        """Source of the results; of an example also the command that measures one's own."""
         return source(self.measured.study, self.directory, self.measured.runs)
 
     @property

@@ -70,7 +70,7 @@ class Table:
     formats: Mapping[str, Formatter] | Formatter = field(default_factory=dict)
     note: str = ""
     bold: pd.DataFrame | str | None = None
-    """Which cells are bold; a text names a column."""
+    """Bold cells; a text names a column."""
     links: pd.DataFrame | None = None
     data: pd.DataFrame | None = None
 

@@ -57,7 +57,7 @@ class Fleet:
 
     @property
     def source(self) -> Sentence:
-        """Which results these are; of an example also the command that measures one's own."""
+        """Source of the results; of an example also the command that measures one's own."""
         inventory = str(Path("~/.ssh/config").expanduser())
         command = ("fleet", "run", str(self.plan.folder / "study.yml"), "--inventory", inventory)
         return source(self.plan.study(), self.plan.directory, self.runs, command)

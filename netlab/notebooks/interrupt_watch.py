@@ -23,7 +23,7 @@ PROCESS = ("cat",)
 class InterruptWatch:
     """Call a function once on Ctrl-C, in a thread of its own; a context manager.
 
-    Not where the caller has a handler of SIGINT of his own, or ignores it.
+    Not where the caller has a handler of SIGINT of their own, or ignores it.
     """
 
     def __init__(self, on_interrupt: Callable[[], None]):
