@@ -206,7 +206,8 @@ def _copy_results(m: Measured, target: Path, *, blocks: bool) -> None:
     of_wings = [f"{place}/{pattern}" for place in wings.stores() for pattern in wanted]
     wanted += [STUDY, *wings.files(), *of_wings]
     for pattern in wanted:
-        for source in m.results.glob(pattern):
+        # hidden files are of the program that copied the others
+        for source in (file for file in m.results.glob(pattern) if file.name[0] != "."):
             _copy(source, target / source.relative_to(m.results))
     for visit in rounds(m.study)[0] if blocks else ():
         notebook = last_visit(m.results / "notebooks", visit.block_id, set(m.runs["campaign"]))
