@@ -18,6 +18,7 @@ from netlab.outputs.records import (
     Sample,
     sum_of,
 )
+from netlab.units import plain
 
 LOST_SHARE = 0.01
 """Share of the bytes that intervals may lack: iperf3 omits a short last one.
@@ -206,14 +207,15 @@ def _flow_of_iperf3(
     lost, end_s = _lost_share(samples, local_B), max((s.t_s for s in samples), default=0.0)
     all_s = omit_s + window_s
     ends = not samples or end_s > all_s - max(s.interval_s for s in samples) / 2
-    reason = f"the intervals end after {end_s:.3g} of {all_s:.3g} s, or have more than the total"
+    after = f"{plain(end_s, '.3g')} of {plain(all_s, '.3g')} s"
+    reason = f"the intervals end after {after}, or have more than the total"
     fits = lost >= -LOST_SHARE and (ends or lost <= LOST_SHARE)
     local.at("bytes").expect(fits, reason, "E-IMPORT-053")
     if sink_samples and abs(_lost_share(sink_samples, received_B)) <= LOST_SHARE:
         samples, lost = sink_samples, 0.0
     elif datagrams and local_sends and not sender_only:
         samples, lost = (), 0.0  # with datagrams that were not received
-    note = f"intervals without {100 * lost:.2g} % of the bytes are left out"
+    note = f"intervals without {plain(100 * lost, '.2g')} % of the bytes are left out"
     note = note if lost > LOST_SHARE else ""
     per_stream = _streams_total(end, part, local_sends)
     # of UDP each stream has the sender's bytes, also at the receiver

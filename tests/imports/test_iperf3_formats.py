@@ -72,6 +72,11 @@ def test_iperf3_intervals_that_lack_bytes_are_left_out_and_the_totals_stay():
     assert re.fullmatch(r"intervals without (19|2\d) % of the bytes are left out", flow.note)
     assert replace(flow, samples=WHOLE.samples, note="") == WHOLE and not flow.samples
     refused_for(json.dumps(lacking(DOCUMENT, -0.4)), "more than the total")
+    none = deepcopy(DOCUMENT)
+    for interval in none["intervals"]:
+        for stream in interval["streams"]:
+            stream["bytes"] = 0
+    assert one(json.dumps(none)).forward.note.startswith("intervals without 100 %")
     cut = {**DOCUMENT, "intervals": DOCUMENT["intervals"][:-1]}
     refused_for(json.dumps(cut), "the intervals end after")
 
