@@ -28,9 +28,9 @@ def bundle_command() -> None:
     The file is an RO-Crate 1.1 (Process Run Crate 0.5): records, site and PDF with executed
     notebooks, study, tunings, published figures, locked versions, provenance, and the SHA-256 of
     every file. The same results give the same bytes. --redact replaces names and addresses of
-    hosts, MAC addresses and users in all of it, before the report is made; a host called as a word
-    of records, such as `sender`, keeps its name. Exit code 4: the file is written, and its report
-    is below the quality gate, see `netlab report`.
+    hosts, MAC addresses and users in all of it, before the report is made; a host named like a
+    word of records, such as `sender`, keeps its name. Exit code 4: the file is written, and its
+    report is below the quality gate, see `netlab report`.
     """
 
 

@@ -137,7 +137,7 @@ def bundle(
 def _with_pseudonyms(before: Measured, directory: Path, words: Words) -> tuple[Words, Measured]:
     """Redact copied results, and return the words that are replaced with the redacted results.
 
-    A host that is called as a key or a word of records, such as `sender`, keeps its name: results
+    A host that is named like a key or a word of records, such as `sender`, keeps its name: results
     in which that word is replaced cannot be read, or are other ones.
     """
     with scratch("bundle-words") as place:

@@ -46,7 +46,7 @@ class Words:
     macs: tuple[str, ...]
     users: tuple[str, ...]
     kept: tuple[str, ...] = ()
-    """Hosts without a pseudonym: each is called as a word of records."""
+    """Hosts without a pseudonym: each is named like a word of records."""
 
     def __str__(self) -> str:
         nouns = ("host name", "address", "MAC address", "user")

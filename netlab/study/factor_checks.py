@@ -65,7 +65,7 @@ def _check_outer(study: StudyFields) -> None:
 
 
 def outer_columns(study: StudyFields) -> Iterator[tuple[Place, str, str]]:
-    """Place, name and refusal of each outer factor that is called as a column of the results.
+    """Place, name and refusal of each outer factor that is named like a column of the results.
 
     For a study that is to be measured; results of one that was stay readable.
     """
