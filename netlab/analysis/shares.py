@@ -353,8 +353,8 @@ ENDS = ("low", "high")
 def share_columns(m: Measured) -> dict[tuple[str, str], dict[str, str]]:
     """Columns of a share and of the ends of its interval, by control and way, then by end.
 
-    A stack or a host may be named like the end of another's column. Of two alike the later one has more
-    underscores before what is netlab's: ``share_bbr__low_percent`` beside a stack ``bbr_low``.
+    A stack or a host may be named like the end of another's column. Of two alike the later one has
+    more underscores before what is netlab's: ``share_bbr__low_percent`` beside a stack ``bbr_low``.
     """
     streams = of_streams(m)[["control", "way"]].drop_duplicates()
     pairs = set(map(tuple, streams[streams["way"] != "reverse"].to_numpy()))
