@@ -105,7 +105,7 @@ def _because_queued(seen: Evidence) -> str:
     queued = f"packets queued for {plain(seen.queue_us / 1e3, '.2g')} ms"
     if seen.variation_percent <= SHAPED_VARIATION_PERCENT:
         return f"{link}: the rate stayed within {seen.variation_percent:.2g} %, and {queued}"
-    # a queue is no proof of a constant rate: other flows may have passed it too
+    # a queue does not prove a constant rate: other flows may have passed it too
     text = f"{link}, or such a share of a faster one: {queued}"
     # imported runs may lack the bytes that were sent
     return text if math.isnan(seen.lost_share) else f"{text}, and {_retransmitted(seen)}"

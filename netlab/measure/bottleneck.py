@@ -114,7 +114,7 @@ SHAPED_QUEUE_RATIO, SHAPED_QUEUE_US = 1.1, 500.0
 STANDING_QUEUE_RATIO, STANDING_QUEUE_US = 2.0, 5_000.0
 """RTT over that of the empty path, and above it, of a queue before a link that never idles: half of
 a window of two round trips still fills the path. The empty path has the least RTT, or the mean of
-pings before the block if that is longer: jitter is no queue."""
+pings before the block if that is longer: jitter does not fill a queue."""
 
 FAST_RETRANSMIT_SEGMENTS = 4.0
 """Fewer in flight recover from a loss by a timeout, which the round trips measured then include."""
