@@ -84,7 +84,7 @@ class Gallery:
         output = HOME / "executed" / source.name
         execute(source, output, {}, kernel=self._kernel, silence_s=LONGEST_S)
         # commands as a reader types them, without the places of this machine
-        text = re.sub(rf"cd {re.escape(str(HOME))} &(amp;)?&(amp;)? ", "", plain_text(output))
+        text = re.sub(rf"cd {re.escape(str(HOME))} &(amp;)?&(amp;)? ", "", plain_text(output, {}))
         program = str(Path(sys.executable).with_name("netlab"))
         return text.replace(program, "netlab").replace(f"{ROOT}/", "")
 

@@ -102,7 +102,7 @@ def load_measured_study(
 
 def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Study, Path | None]:
     # as above
-    from netlab.results.campaign_files import latest_directory, names_here, study_file
+    from netlab.results.campaign_files import ids, latest_directory, names_here, study_file
 
     try:
         study = load_study(given, quick=quick, results=results)
@@ -122,7 +122,8 @@ def _load_latest(given: str, *, quick: bool, results: Path | None) -> tuple[Stud
                 text = error.message + searched
                 raise BadInput(text, key="study", value=given, code="E-CLI-082") from None
         place = paths.given_path(given)
-        if results is not None or not place.is_dir() or not study_file(place).is_file():
+        begun = place.is_dir() and ((place / "runs").is_dir() or ids(place))
+        if results is not None or not begun or not study_file(place).is_file():
             raise
         return load_stored(study_file(place)), place
     if quick or results is not None or latest_directory(study.name).name == study.name:

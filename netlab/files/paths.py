@@ -161,7 +161,7 @@ def names_below(directory: Path) -> list[str]:
     """Names in a directory, none without it; PermissionError where glob has no names either."""
     try:
         return os.listdir(directory)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a name with a null byte
         return []
 
 

@@ -25,6 +25,9 @@ from netlab.lab import reaper
 ROOT = Path(__file__).resolve().parents[2]
 NETLAB = (sys.executable, "-m", "netlab")
 
+EARLY_US = 400
+"""An arrival is taken to be as early as the emulator usually wakes late: 0.2 ms each way."""
+
 
 def small_study(name: str) -> dict:
     """Two lab hosts, two tunings, eight runs of 0.2 s, none of which is flagged as disturbed."""

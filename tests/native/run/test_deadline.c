@@ -5,7 +5,7 @@
 #include "io/worker.h"
 #include "run/run.h"
 
-enum { STREAMS = 3, WINDOW_MS = 100, TAIL_MS = 50, HELD_MS = 300, LATE_MS = 100, RUNS = 5 };
+enum { STREAMS = 3, WINDOW_MS = 100, TAIL_MS = 50, HELD_MS = 600, LATE_MS = 350, RUNS = 3 };
 
 /* Samples: at go, at the end of the window, and after the streams. */
 enum held { FREE, IN_WINDOW, PAST_WINDOW };

@@ -156,7 +156,7 @@ def test_notebook_outputs_are_shown_and_code_is_hidden(notebook, tmp_path):
 def test_outputs_and_texts_of_a_notebook_have_nothing_active(tmp_path):
     output = v4.new_output("display_data", {"text/html": ACTIVE})
     cells = [v4.new_markdown_cell(ACTIVE), v4.new_code_cell("show()", outputs=[output])]
-    page = render.render(_save(tmp_path / "theirs.ipynb", cells), {}).body
+    page = render.render(_save(tmp_path / "theirs.ipynb", cells), {}, {}).body
     assert page.count("kept") == 2 and 'style="color:red"' in page
     for word in ("sprung", "<form", "<iframe", "<meta", "<style", "url(", "autofocus"):
         assert word not in page, word
