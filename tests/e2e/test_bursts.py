@@ -56,14 +56,15 @@ def test_a_credit_that_ends_within_a_run_is_said_and_what_follows_is_the_answer(
     if pause.longest_s > STALL_S and runs["flags"].eq("stalled").all():
         return  # the machine stopped both ends, and the run says that no byte came
     assert runs["flags"].str.contains("unsteady").all(), runs[["flags", "message", "goodput_MBps"]]
-    assert runs["message"].str.contains(r"until \d\S* s, then (?:[5-9]|10)\S* MB/s").all()
+    assert runs["message"].str.contains(r"until \d\S* s, then (?:[5-9]|1[01])\S* MB/s").all()
     carried = RATE_MBPS * 1448 / 1514
-    assert (runs["sustained_MBps"] / carried).between(0.5, 1.05).all()
+    # a reader that waits for a CPU has some of the burst after its end
+    assert (runs["sustained_MBps"] / carried).between(0.5, 1.25).all()
     assert (runs["burst_MBps"] > 2 * carried).all()
 
     results = netlab.Results(study, results=tmp_path / "r")
     said = str(results.headline)
-    assert re.search(r"a burst, then (?:[5-9]|10)", said) and "1 of 1 run)" in said
+    assert re.search(r"a burst, then (?:[5-9]|1[01])", said) and "1 of 1 run)" in said
     assert results.cells["disturbed_MBps"].item() == runs["sustained_MBps"].median()
 
     checked = run_netlab("check", str(study), "--results", str(tmp_path / "r"))
