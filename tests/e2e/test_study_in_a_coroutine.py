@@ -38,4 +38,5 @@ def test_ctrl_c_stops_a_study_within_a_coroutine(tmp_path, machine_untouched):
         asyncio.run(measure())
     assert not returned
     planned = sum(len(visit.runs) for visit in visits(study))
-    assert 1 <= len(Store(tmp_path / "results").runs()) < planned
+    # a visit that is stopped may have stored its first run or not
+    assert len(Store(tmp_path / "results").runs()) < planned
