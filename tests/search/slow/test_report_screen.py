@@ -12,6 +12,7 @@ import synthetic
 from search.screened import screened
 
 import netlab
+from netlab import wings
 from netlab.files.tables import csv_of
 from netlab.files.writing import write_text
 from netlab.report.site import SiteContent, build_site
@@ -74,9 +75,14 @@ def test_results_have_the_screen(results):
     assert found.least_set == ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
-def test_a_bundle_of_results_has_the_screen(results, tmp_path):
-    pack = pytest.importorskip("netlab.bundle.pack", reason="the wing is removed")
-    pack._copy_results(results.measured, tmp_path, blocks=True)
-    names = {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("screens/**/*.*")}
-    assert (tmp_path / "mlrsearch" / "bounds.csv").is_file()
-    assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}
+def test_whatever_copies_results_finds_the_screen_by_what_the_wing_names(results):
+    stores = [f"{place}/*/*.parquet" for place in wings.stores()]
+    found = {
+        path for pattern in (*wings.files(), *stores) for path in results.directory.glob(pattern)
+    }
+    names = {path.relative_to(results.directory).as_posix() for path in found}
+    assert names == {
+        "mlrsearch/bounds.csv",
+        "screens/mine/screen.json",
+        "screens/mine/effects/runs/one.parquet",
+    }
